@@ -18,7 +18,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Lets in whoever has the token, once, and then whoever has the session, by the names that a loopback address has.
+    /// Lets in a browser that has the token, once, and then browsers with the session, by the names that a loopback
+    /// address has.
     pub fn new(token: String, session: String, address: SocketAddr) -> Self {
         let port = address.port();
         let mut hosts =
@@ -31,7 +32,7 @@ impl Access {
         Self { token, session, used: AtomicBool::new(false), cookie: format!("vela-console-{port}"), hosts }
     }
 
-    /// Refuses a name that somebody else gave to this address (DNS rebinding).
+    /// Refuses a foreign name for this address (DNS rebinding).
     pub(crate) fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
         let asked = uri.authority().map(|authority| authority.as_str()).or(header).unwrap_or_default();
@@ -52,7 +53,7 @@ impl Access {
         values.any(|(_, value)| is_same(value, &self.session))
     }
 
-    /// The cookie for whoever opens the link with the token, which works once.
+    /// The cookie for the browser that opens the link with the token, which works once.
     pub(crate) fn enter(&self, token: &str) -> Result<String, Error> {
         if !is_same(token, &self.token) {
             return Err(Error::NoSession);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// More of a query is nobody's who means well.
+/// The server reads no more of a query: longer ones are not meant well.
 const LENGTH_AT_MOST: usize = 4096;
 /// More parameters than this are refused.
 const PARAMETERS_AT_MOST: usize = 32;

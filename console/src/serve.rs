@@ -104,7 +104,7 @@ impl Console {
         }
     }
 
-    /// Sends whoever has the token, or has a session already, to the first page.
+    /// Sends a browser that has the token, or has a session already, to the first page.
     fn enter(&self, method: &Method, headers: &HeaderMap, query: &Query) -> Result<Response<Body>, Error> {
         let access = &self.inner.access;
         let mut answer = response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole("see /\n"));

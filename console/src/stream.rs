@@ -22,7 +22,7 @@ use crate::error::Error;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A stream ends after this, and the browser begins the next.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How often the objects of an application are looked at for whoever follows it.
+/// The interval between two looks at the objects of an application that a browser follows.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long a browser waits before it connects again, in milliseconds.
 const BEGIN: &str = "retry: 2000\nevent: ready\ndata: {}\n\n";
@@ -50,7 +50,7 @@ pub(crate) fn changes(
                     }
                     event("changed", change.as_ref())
                 }
-                // Whoever reads slower than things change reads the list anew.
+                // A browser that reads slower than objects change reads the list anew.
                 Ok(Err(RecvError::Lagged(_))) => "event: resync\ndata: {}\n\n".to_owned(),
                 Ok(Err(RecvError::Closed)) => return None,
             };

@@ -66,6 +66,6 @@ pub const USERNAME: &str = "app.oam.dev/username";
 pub const GROUP: &str = "app.oam.dev/group";
 /// The ServiceAccount that wrote it, if it is of the same namespace, stamped by admission.
 pub const SERVICE_ACCOUNT_NAME: &str = "app.oam.dev/service-account-name";
-/// What admission stamps, and nobody else writes: it says on whose behalf an object is acted for. User and groups
-/// are passed on to nothing that is made from it.
+/// The annotation that only admission writes: it names the user on whose behalf controllers act for the object. User
+/// and groups are passed on to nothing that is made from it.
 pub const STAMPS: [&str; 3] = [USERNAME, GROUP, SERVICE_ACCOUNT_NAME];

@@ -28,7 +28,7 @@ pub mod status {
     pub const TRUE: &str = "True";
     /// It does not hold.
     pub const FALSE: &str = "False";
-    /// Nobody can say.
+    /// The status is unknown.
     pub const UNKNOWN: &str = "Unknown";
 }
 

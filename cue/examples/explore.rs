@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<String, Diagnostics> {
     let _ = writeln!(out, "the price is {}", price.to_plain());
     let _ = writeln!(out, "{}", provenance(&root.lookup("url")));
 
-    // Whoever reads a file can tell where its values stand.
+    // The reader of a file can tell where its values stand.
     let file = Arc::new(Source::new("settings.yaml", "port: 8080\n"));
     let places = BTreeMap::from([(Vec::<Segment>::new(), Place { source: file, line: 1, column: 7 })]);
     let given = serde_json::json!(8080);

@@ -98,7 +98,7 @@ impl Run {
         self.value()?.calls(&self.fields)
     }
 
-    /// Goes on until somebody outside must be asked: what a provider can compute is answered here.
+    /// Goes on until an outside provider must be asked: calls that a local provider can compute are answered here.
     ///
     /// # Errors
     /// Those of [`Run::value`], a call of a provider that is not known or could not compute its answer, more than
@@ -183,7 +183,7 @@ impl Run {
 }
 
 impl Call {
-    /// The answer, when it needs nobody outside.
+    /// The answer, when it needs no outside provider.
     fn computed(&self, providers: &[&dyn Provider]) -> Result<Option<Answer>, Diagnostics> {
         let Some(provider) = providers.iter().find(|p| p.name() == self.provider) else {
             let known: Vec<&str> = providers.iter().map(|p| p.name()).collect();

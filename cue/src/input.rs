@@ -63,7 +63,7 @@ pub enum Segment {
     Index(usize),
 }
 
-/// A part of an input that nobody but the inputs declares: most likely a slip.
+/// A part of an input that only the inputs declare: most likely a slip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undeclared {
     /// Where it stands in the input.
@@ -72,7 +72,7 @@ pub struct Undeclared {
     pub known: Vec<String>,
 }
 
-/// A place in a text that somebody else has read.
+/// A place in a text that another reader has read.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Its name, and its text when that is still known (for carets); else the text is empty.

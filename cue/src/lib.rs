@@ -4,7 +4,7 @@
 //!
 //! A [`Template`] is compiled once from the files of a package and kept: it is `Send + Sync`, cheap to clone, and never
 //! compiled again. Each use makes an [`Instance`] of it with [`Input`]s, which are further conjuncts at paths such as
-//! `parameter`. Nothing is evaluated before somebody asks a [`Value`] for something.
+//! `parameter`. Nothing is evaluated before a caller asks a [`Value`] for something.
 //!
 //! ```
 //! use vela_cue::{Input, Source, Template};
@@ -101,7 +101,7 @@
 //! | module | for |
 //! |---|---|
 //! | [`value`] | fields, their kinds and comments, origins of values |
-//! | [`input`] | inputs that know where they were written, and parts of them that nobody declares |
+//! | [`input`] | inputs that know where they were written, and parts of them that only they declare |
 //! | [`calls`] | templates that ask for something while they are evaluated |
 //! | [`diagnostic`], [`source`] | places, labels and classes of what went wrong |
 //! | [`provider`], [`packages`], [`number`] | packages of one's own; the builtin ones, their data and exact numbers |

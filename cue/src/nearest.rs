@@ -1,4 +1,4 @@
-//! A name somebody typed and the names that exist → the existing name most likely meant.
+//! A name that a user typed and the names that exist → the existing name most likely meant.
 
 /// Names longer than this are not compared: the distance costs the product of both lengths.
 const LENGTH_LIMIT: usize = 128;

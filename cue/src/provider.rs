@@ -8,8 +8,8 @@ use crate::{
 /// A package that a file can import beside the builtin ones.
 ///
 /// Its functions are structs that say what they ask for, by fields that its author chooses
-/// ([`CallFields`](crate::calls::CallFields)). The evaluator only unifies them; it never asks anybody. Whoever wants the
-/// answers makes a [`Run`](crate::calls::Run), which tells one call after the other and takes the answers.
+/// ([`CallFields`](crate::calls::CallFields)). The evaluator only unifies them; it never asks a provider. A caller that
+/// wants the answers makes a [`Run`](crate::calls::Run), which tells one call after the other and takes the answers.
 ///
 /// ```
 /// use vela_cue::{Provider, Source, Template};
@@ -44,7 +44,7 @@ pub trait Provider: Send + Sync {
         self.path().rsplit('/').next().unwrap_or_default()
     }
 
-    /// Answers a call that needs nothing but what is asked; `None` where somebody outside must be asked.
+    /// Answers a call that needs nothing but what is asked; `None` where an outside provider must be asked.
     ///
     /// # Errors
     /// Why it cannot be answered: the call then fails with this text.

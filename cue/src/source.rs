@@ -151,8 +151,8 @@ impl Sources {
         FileId(self.files.len() as u32 - 1)
     }
 
-    /// Takes in a source whose places are known by line and column ([`Span::at_line`]); the text may be empty when
-    /// nobody has it any more.
+    /// Takes in a source whose places are known by line and column ([`Span::at_line`]); the text may be empty when it
+    /// is no longer available.
     pub fn add_by_line(&mut self, source: Arc<Source>) -> FileId {
         self.by_line.push(source);
         FileId::by_line(self.by_line.len() - 1)

@@ -56,7 +56,7 @@ pub(crate) const POLICIES: &[Definition] = &[
     ),
     one(
         "take-over",
-        "Names objects of nobody that the application may make its own.",
+        "Names objects without an owner that the application may make its own.",
         include_str!("../policies/take-over.cue"),
     ),
     one(

@@ -157,7 +157,7 @@ pub(crate) const STEPS: &[Definition] = &[
     ),
     one(
         "suspend",
-        "Suspends the workflow until somebody resumes it, or for a while.",
+        "Suspends the workflow until a user resumes it, or for a while.",
         include_str!("../steps/suspend.cue"),
     ),
     one("vela-cli", "Runs a vela command in a Job.", include_str!("../steps/vela-cli.cue")),

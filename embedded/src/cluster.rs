@@ -114,7 +114,7 @@ impl EmbeddedCluster {
         tokio::time::sleep(time).await;
     }
 
-    /// Lets time pass until somebody writes, at most until then: `limit` is a time since the cluster began.
+    /// Lets time pass until a client writes, at most until then: `limit` is a time since the cluster began.
     pub async fn pass_until_news(&mut self, due: Option<Instant>, limit: Duration) {
         let limit = self.clock.began() + limit;
         let due = due.map_or(limit, |due| due.min(limit));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_until_somebody_writes() {
+    fn time_passes_until_a_client_writes() {
         let done = virtual_time::run(async {
             let mut cluster = EmbeddedCluster::new().unwrap();
             while cluster.turn().is_some() && cluster.elapsed() < Duration::from_secs(1) {
@@ -194,10 +194,10 @@ mod tests {
             let quiet = cluster.elapsed();
             cluster.pass_until_news(None, quiet + Duration::from_secs(60)).await;
             let later = cluster.elapsed();
-            assert!(later >= quiet + Duration::from_secs(60), "nobody wrote");
+            assert!(later >= quiet + Duration::from_secs(60), "no client wrote");
             create(&cluster, "settings");
             cluster.pass_until_news(None, later + Duration::from_secs(60)).await;
-            assert_eq!(cluster.elapsed(), later, "somebody wrote");
+            assert_eq!(cluster.elapsed(), later, "a client wrote");
         });
         done.unwrap();
     }

@@ -22,7 +22,7 @@ pub fn run<T>(work: impl Future<Output = T>) -> io::Result<T> {
     Ok(runtime.block_on(work))
 }
 
-/// Runs it on a thread and clock of its own: how long it takes does not show in the time of whoever waits for it.
+/// Runs it on a thread and clock of its own: its duration does not show in the time of its caller.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ impl VirtualClock {
         moment(self.at, self.began)
     }
 
-    /// When it began, for whoever waits until a moment.
+    /// The moment when it began, for callers that wait until a moment.
     pub fn began(&self) -> Instant {
         self.began
     }

@@ -29,7 +29,7 @@ const FIELD_MANAGER: &str = "vela-harbor";
 /// Children of one object that are written at the same time.
 const CONCURRENT_CHILDREN: usize = 8;
 
-/// The kinds of children that are deleted when nobody asks for them any more.
+/// The kinds of children that the controller deletes when the parent no longer asks for them.
 const SWEPT: [kinds::Kind; 18] = [
     kinds::SERVICE,
     kinds::CONFIG_MAP,

@@ -11,7 +11,7 @@ const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &[u8] = b"0123456789";
 const SPECIALS: &[u8] = b"~!@#$%^&*()_+`-={}|[]\\:\"<>?,./";
 
-/// Gives bytes that nobody can foretell; a test gives others.
+/// Gives unpredictable bytes; a test gives others.
 pub type Chance = Arc<dyn Fn() -> u8 + Send + Sync>;
 
 /// One of so many, each as likely as any other.

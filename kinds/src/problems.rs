@@ -1,4 +1,4 @@
-//! An object nobody has stored yet in; everything in it that an API server would drop or refuse, out.
+//! An object that is not stored yet in; everything in it that an API server would drop or refuse, out.
 //!
 //! What is unknown, of the wrong type or against a rule is reported together, each at its field. Kinds that are not built in
 //! pass: their schemas are elsewhere.
@@ -11,7 +11,7 @@ use crate::{apply_defaults, check, names, prune, validate};
 /// What is nested deeper than this is not looked at.
 const MAX_DEPTH: usize = 200;
 
-/// More problems of one object help nobody.
+/// More problems of one object help no user.
 const MAX_PROBLEMS: usize = 100;
 
 /// Something an API server would drop or refuse.

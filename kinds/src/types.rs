@@ -148,7 +148,7 @@ pub fn table() -> &'static Table {
     TABLE.get_or_init(|| parse(include_str!("types.txt")))
 }
 
-/// The value a Go program would write for a field nobody set.
+/// The value a Go program would write for an unset field.
 pub fn empty(ty: &Type) -> Value {
     match ty {
         Type::Scalar(Scalar::Bool) => false.into(),

@@ -20,7 +20,7 @@ use crate::peer_certificate::PeerCertificate;
 use crate::slots::Slot;
 use crate::{Limits, RequestBody};
 
-/// A header longer than this is nobody's who means well.
+/// The server refuses longer headers: their peers do not mean well.
 const HEADER_AT_MOST: u32 = 64 * 1024;
 /// A peer of an HTTP/2 connection that vanished is noticed after this and the limit of a first byte.
 const PING_EVERY: Duration = Duration::from_secs(30);
@@ -71,7 +71,7 @@ enum CloseReason {
 
 impl Connection {
     pub(crate) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: impl AnswerRequests) {
-        // Answers are short and somebody waits for each.
+        // Answers are short and a peer waits for each.
         let _ = stream.set_nodelay(true);
         let Some(tls) = tls else { return self.serve(stream, None, service).await };
         let handshake = tokio::select! {
@@ -134,7 +134,7 @@ impl Connection {
         );
         connection.as_mut().graceful_shutdown();
         match why {
-            // What can be said without waiting is said; its place is somebody else's already.
+            // The connection says what it can say without waiting; another one has its place already.
             CloseReason::Full => drop(futures::poll!(connection)),
             CloseReason::Overdue if !peer.has_requested() => {}
             CloseReason::Overdue => {

@@ -1,11 +1,11 @@
-//! Serves a bound socket until it is stopped; peers that connect and say nothing take the service from nobody.
+//! Serves a bound socket until it is stopped; peers that connect and say nothing never block the service.
 //!
 //! Every port that a process of ours opens is served by [`serve`]. A connection has one of four stages, each with its
 //! own limit: the TLS handshake, the first byte, the first request, and the idle time after that. In the last stage it
-//! is always somebody's turn ([`peer`]): ours while a service computes or an answer that never ends (a watch) has
-//! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only
-//! a connection where it is the peer's turn is idle. When all places are taken, the connection that has been idle
-//! longest goes, so that silence never costs anybody else the service.
+//! is always one side's turn ([`peer`]): ours while a service computes or an answer that never ends (a watch) has
+//! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only a
+//! connection where it is the peer's turn is idle. When all places are taken, the connection that has been idle longest
+//! goes, so that silence never costs other peers the service.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -54,7 +54,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Plain text, with the usual limits, counted by nobody.
+    /// Plain text, with the usual limits, without metrics.
     pub fn new(name: &'static str) -> Self {
         Self { name, tls: None, limits: Limits::default(), count: None }
     }

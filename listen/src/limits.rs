@@ -7,11 +7,11 @@ const FIRST: Duration = Duration::from_secs(10);
 /// Clients of Kubernetes close what was idle for 90 s. We outlive that, so that none is closed just as a request is
 /// sent on it.
 const IDLE: Duration = Duration::from_secs(100);
-/// Connections at once, where nobody says otherwise.
+/// Connections at once, by default.
 const CONNECTIONS: usize = 128;
-/// Requests at once of one HTTP/2 connection, where nobody says otherwise.
+/// Requests at once of one HTTP/2 connection, by default.
 const STREAMS: u32 = 64;
-/// How long requests under way may take to end after a stop, where nobody says otherwise.
+/// How long requests under way may take to end after a stop, by default.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How much at once, and how long for what.

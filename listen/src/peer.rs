@@ -27,7 +27,7 @@ pub(crate) enum Stage {
 #[derive(Debug)]
 pub(crate) struct Peer {
     state: Mutex<State>,
-    /// Cancelled when somebody else needs the place.
+    /// Cancelled when another connection needs the place.
     pub(crate) evicted: CancellationToken,
     freed: Arc<Notify>,
 }
@@ -51,7 +51,7 @@ impl Peer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It came this far. Nobody goes back, so a byte now and then wins no time.
+    /// It came this far. A stage never goes back, so a byte now and then wins no time.
     pub(crate) fn reached(&self, stage: Stage) {
         let mut state = self.state();
         if (state.stage as u8) < stage as u8 {
@@ -192,12 +192,13 @@ impl Body for RequestBody {
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        // Whoever waits no longer for the rest has something else to do.
+        // A service that no longer waits for the rest works on something else.
         self.exchange.pass_to(Turn::Server);
     }
 }
 
-/// The body of an answer. While it has nothing to say it is our turn; while nobody takes what it said, the peer's.
+/// The body of an answer. While it has nothing to say it is our turn; while the peer does not take its bytes, the
+/// peer's.
 #[derive(Debug)]
 pub(crate) struct ResponseBody<B> {
     body: B,

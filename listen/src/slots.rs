@@ -22,7 +22,7 @@ struct OpenConnections {
     last: u64,
 }
 
-/// A place that is kept until this is dropped or somebody else needs it more.
+/// A place that is kept until this is dropped or another connection needs it more.
 #[derive(Debug)]
 pub(crate) struct Slot {
     slots: Arc<Slots>,

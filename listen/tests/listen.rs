@@ -164,7 +164,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 }
 
 #[tokio::test]
-async fn two_thousand_silent_peers_keep_nobody_from_an_answer() {
+async fn two_thousand_silent_peers_delay_no_answer() {
     silent::many_files().unwrap();
     for over_tls in [false, true] {
         let bench = Bench::with(Limits { connections: 64, ..patient() }, over_tls).await;
@@ -220,7 +220,7 @@ async fn an_answer_that_goes_on_is_not_idle_however_quiet() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_take_an_answer_is_idle() {
+async fn a_peer_that_does_not_take_an_answer_is_idle() {
     let bench = Bench::with(Limits { idle: SHORT, headers: SHORT, ..patient() }, false).await;
     let mut deaf = bench.sent("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await;
     bench.until_standing(1).await;

@@ -40,7 +40,7 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// Whoever asks for one seed, or breaks the controllers on purpose, wants to see everything.
+    /// A caller that asks for one seed, or breaks the controllers on purpose, wants to see everything.
     pub(crate) fn forgives(&self) -> bool {
         self.seeds > 1 && self.sabotage.is_none()
     }

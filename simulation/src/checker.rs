@@ -79,7 +79,7 @@ impl Checker {
         checker
     }
 
-    /// An object that a user made and nobody else may touch.
+    /// An object that a user made and no controller may touch.
     pub(crate) fn foreign(&mut self, uid: &str) {
         self.foreign.insert(uid.to_owned());
     }
@@ -246,7 +246,7 @@ impl Checker {
             }
             return Err(Violation::new(
                 "wrongful delete",
-                format!("{what} is deleted, and nobody asked for that"),
+                format!("{what} is deleted, and no user asked for that"),
             ));
         }
         let Some(read) = self.confirmed.get(&(request.process, name.to_owned())) else {

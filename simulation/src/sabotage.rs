@@ -28,7 +28,7 @@ pub enum Sabotage {
     RestlessStatus,
     /// Deletions are only said to be done.
     NoDeletion,
-    /// Objects are written whoever made them.
+    /// Objects are written regardless of their owner.
     TakesAll,
     /// The status of a rollout is stored over whatever is there.
     BlindStatus,
@@ -38,9 +38,9 @@ pub enum Sabotage {
     Hasty,
     /// Workloads are only said to be let go.
     KeepsClaims,
-    /// Nobody hears that a rollout is paused, or held by its partition.
+    /// The controllers do not hear that a rollout is paused, or held by its partition.
     IgnoresPause,
-    /// A step of a workflow that waits for a person looks as though somebody had resumed it.
+    /// A step of a workflow that waits for a person looks as though a person had resumed it.
     SkipsSuspension,
     /// Objects are only said to be applied.
     OnlySays,

@@ -149,7 +149,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Remembers that this happened: in the fingerprint, and in words where somebody will read them.
+    /// Remembers that this happened: in the fingerprint, and in words where a person will read them.
     pub(crate) fn note(&mut self, words: impl FnOnce() -> String) {
         let words = words();
         for byte in words.bytes() {

@@ -30,7 +30,7 @@ pub(crate) struct Total {
     /// Equal for equal runs.
     pub(crate) fingerprint: u64,
     failed: Option<u64>,
-    /// What happened, where somebody will read it.
+    /// The log of events, where a person will read it.
     pub(crate) trace: Vec<String>,
 }
 

@@ -45,9 +45,9 @@ pub(crate) async fn end(
         let created = schedule.user.create(&schedule.cluster);
         schedule.note(|| created);
     }
-    // A lease outlives its holder by seconds in which nobody works: an application that runs already, and no write for
-    // a while, would not mean that nothing is left to do.
-    until(schedule, "somebody leads", SimulatedCluster::is_led).await?;
+    // A lease outlives its holder by seconds in which no controller works: an application that runs already, and no
+    // write for a while, would not mean that nothing is left to do.
+    until(schedule, "a replica leads", SimulatedCluster::is_led).await?;
     until(schedule, "the application runs", is_running).await?;
     let wanted = expect(schedule.user.form, &schedule.user.spec, checkpoint, expected)?;
     let asked_for = |cluster: &SimulatedCluster| {

@@ -42,7 +42,7 @@ impl User {
         Self { form: Form::Workflow, ..self }
     }
 
-    /// Nobody: in clusters of rollouts other people act.
+    /// No user: in clusters of rollouts other people act.
     pub(crate) fn of_rollouts() -> Self {
         Self::beginning(Form::Rollout, Spec::default(), Spec::default())
     }
@@ -211,11 +211,11 @@ impl User {
         }
         let mut object = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": NAMESPACE}, "data": {"text": "of somebody else"},
+            "metadata": {"name": name, "namespace": NAMESPACE}, "data": {"text": "of another owner"},
         });
         let account = cluster.store().find("serviceaccounts", NAMESPACE, "default");
         if let (Form::Configuration, Some(account)) = (self.form, account) {
-            // A configuration may take over what nobody controls, as its specification says.
+            // A configuration may take over objects without a controller, as its specification says.
             object["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": "v1", "kind": "ServiceAccount", "name": "default", "controller": true,
                 "uid": account["metadata"]["uid"],

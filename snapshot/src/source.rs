@@ -83,7 +83,7 @@ impl Version {
         let stored = metadata.get("resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let number = spec.get("revision").and_then(Value::as_u64).unwrap_or_default();
         let mut frozen = kept.definition.clone();
-        // A kept definition says its kind only where whoever kept it wrote it.
+        // A recorded definition says its kind only where its writer wrote it.
         frozen["kind"] = kept.kind.kind().into();
         if !namespace.is_empty() {
             frozen["metadata"]["namespace"] = namespace.into();

@@ -1,6 +1,6 @@
 //! A source that reads the watched stores of a process first, and asks the API server for what they do not hold.
 //!
-//! A watch may be behind. Whoever deletes or refuses because of what it reads here asks [`Live`] first.
+//! A watch may be behind. A caller that deletes or refuses because of what it reads here asks [`Live`] first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Watched {
         Self { live, definitions: Arc::new(definitions), revisions, objects: None }
     }
 
-    /// The same with objects from watches: of kinds that are not ours only those labelled as somebody's.
+    /// The same with objects from watches: of foreign kinds only those with the label of an owner.
     #[must_use]
     pub fn with_objects(self, cache: &Cache) -> Self {
         Self { objects: Some(cache.clone()), ..self }

@@ -4,7 +4,7 @@
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`cases`] unpacks inputs with what the real systems made of them.
 //! * [`tar_gz`] packs and unpacks the archives they lie in.
-//! * [`Process`] ends a process with whoever started it.
+//! * [`Process`] ends a process with its starter.
 //! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
 //! * [`hostile`] has names that would ask for something else.
 //! * [`silent`] connects to a port in every way that says nothing.

@@ -1,4 +1,4 @@
-//! A started process that ends with whoever holds it.
+//! A started process that ends with its holder.
 
 use std::ops::{Deref, DerefMut};
 use std::process::Child;

@@ -167,7 +167,7 @@ impl Rows {
             "DELETED" => self.lock().remove(&key),
             _ => self.lock().insert(key, Arc::new(row.clone())),
         };
-        // Nobody may be listening.
+        // The receiver may be gone.
         let _ = self.changes.send(Arc::new(WatchEvent { change, object: row }));
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Revision {
     pub(crate) created: String,
     /// The version that it was published as; empty where it was not.
     pub(crate) publish_version: String,
-    /// Whether its workflow succeeded; absent where nobody recorded it.
+    /// Whether its workflow succeeded; absent where no controller recorded it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) succeeded: Option<bool>,
 }

@@ -189,7 +189,7 @@ async fn live(client: &Client, discovery: &Discovery, recorded: &ManagedResource
     let api = kind.api(client.clone(), recorded.namespace.as_deref().unwrap_or_default());
     let name = recorded.name.as_deref().unwrap_or_default();
     if kind.resource.group.is_empty() && kind.resource.kind == "Secret" {
-        // What it contains is nobody's business here, so it is not even asked for.
+        // The console shows no content of it, so it does not even ask for it.
         let found = api.get_metadata_opt(name).await.map_err(|error| error.to_string())?;
         return Ok(found
             .map(|found| json!({"apiVersion": "v1", "kind": "Secret", "metadata": found.metadata}))

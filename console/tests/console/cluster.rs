@@ -1,4 +1,4 @@
-//! A cluster in this process, a console over it, and somebody with a session who asks.
+//! A cluster in this process, a console over it, and a browser with a session.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) struct Cluster {
     console: Console,
 }
 
-/// An Application that nobody reconciles.
+/// An Application that no controller reconciles.
 pub(crate) fn application(name: &str) -> Value {
     json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
@@ -155,7 +155,7 @@ impl Cluster {
         api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
     }
 
-    /// The headers of somebody with a session.
+    /// The headers of a browser with a session.
     pub(crate) fn session(&self) -> [(&'static str, &'static str); 2] {
         [("host", HOST), ("cookie", COOKIE)]
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::cluster::{Cluster, HOST};
 
 #[tokio::test]
-async fn whoever_has_no_session_gets_nothing_but_the_style() {
+async fn a_browser_without_a_session_gets_only_the_style() {
     let cluster = Cluster::new().await;
     for path in ["/", "/api/v1/applications", "/api/openapi.json", "/nowhere", "/api/v1/watch/applications"] {
         let answer = cluster.ask(Method::GET, path, &[("host", HOST)]).await;
@@ -35,7 +35,7 @@ async fn a_link_lets_one_browser_in_once() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_else_gave_to_this_address_is_refused() {
+async fn a_foreign_name_for_this_address_is_refused() {
     let cluster = Cluster::new().await;
     for host in ["evil.example:8080", "127.0.0.1:80"] {
         for path in ["/", "/assets/console.js", "/enter?token=token"] {
@@ -54,10 +54,10 @@ async fn unknown_paths_and_names_are_a_clear_404() {
     let base = "/api/v1/namespaces/default/applications";
     for (path, words) in [
         ("/api/v1/nowhere".to_owned(), "nothing at this path"),
-        (format!("{base}/nobody"), "no application \\\"nobody\\\" in namespace \\\"default\\\""),
-        (format!("{base}/nobody/tree"), "no application"),
-        (format!("{base}/nobody/events"), "no application"),
-        ("/api/v1/watch/namespaces/default/applications/nobody".to_owned(), "no application"),
+        (format!("{base}/absent"), "no application \\\"absent\\\" in namespace \\\"default\\\""),
+        (format!("{base}/absent/tree"), "no application"),
+        (format!("{base}/absent/events"), "no application"),
+        ("/api/v1/watch/namespaces/default/applications/absent".to_owned(), "no application"),
         (format!("{base}/%2e%2e"), "cannot be a name"),
         (
             "/api/v1/namespaces/default/definitions/componentdefinitions/nothing".to_owned(),
@@ -68,7 +68,7 @@ async fn unknown_paths_and_names_are_a_clear_404() {
         assert_eq!(status, 404, "{path}: {text}");
         assert!(text.contains(words) && text.contains("\"reason\":\"NotFound\""), "{path}: {text}");
     }
-    let (status, page) = cluster.text("/namespaces/default/applications/nobody").await;
+    let (status, page) = cluster.text("/namespaces/default/applications/absent").await;
     assert!(status == 404 && page.starts_with("<!doctype html>"), "{page}");
 }
 

@@ -28,7 +28,7 @@ fn definition(name: &str, template: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_step_reads_in_a_secret_is_stored_in_one_and_shown_to_nobody() {
+async fn what_a_step_reads_of_a_secret_is_stored_in_a_secret() {
     let cluster = TestCluster::new().await;
     let keys = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
         "data": {"word": ByteString(WORD.as_bytes().to_vec())}});

@@ -11,8 +11,8 @@ use crate::raw::{Embedded, Raw};
 
 /// An Application with everything it was rendered from.
 ///
-/// Whole objects are kept as they were: reading them is left to whoever thaws one, because a revision
-/// must be readable after the types of what it froze have moved on. The CRD describes them in full.
+/// Whole objects are kept as they were: their readers parse them, because a revision must be readable after the types
+/// of what it froze have moved on. The CRD describes them in full.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",

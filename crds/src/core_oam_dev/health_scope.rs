@@ -44,7 +44,7 @@ pub enum HealthStatus {
     Healthy,
     /// Not well.
     Unhealthy,
-    /// Nobody can say.
+    /// The health is unknown.
     #[default]
     #[serde(other)]
     Unknown,
@@ -80,7 +80,7 @@ pub struct ScopeHealthCondition {
     /// Workloads that are not well.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unhealthy_workloads: i64,
-    /// Workloads nobody can say about.
+    /// Workloads of unknown health.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_workloads: i64,
 }

@@ -20,7 +20,7 @@ pub struct RolloutPlan {
     /// Number of pods in the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_size: Option<i32>,
-    /// Number of batches, for whoever leaves the batches out.
+    /// Number of batches, for plans without `rolloutBatches`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_batches: Option<i32>,
     /// The batches.

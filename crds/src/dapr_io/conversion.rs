@@ -1,5 +1,5 @@
-//! A Subscription of one version → the same in the other. What v1alpha1 cannot say waits in an annotation, so nothing is lost by
-//! whoever reads an object as v1alpha1, changes it and writes it back.
+//! A Subscription of one version → the same in the other. Fields that v1alpha1 lacks wait in an annotation, so a client that
+//! reads an object as v1alpha1, changes it and writes it back loses nothing.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub enum ConversionError {
     /// A field is of another type.
     #[error("the subscription cannot be read: {0}")]
     Malformed(serde_json::Error),
-    /// Somebody changed the annotation.
+    /// A client changed the annotation.
     #[error(
         "annotation {ROUTING_RULES} cannot be read: {0}; remove it, or write the rules of v2alpha1 as a JSON list"
     )]

@@ -1,4 +1,4 @@
-//! The attributes `@extern(kind)` of a file in; a mistake for each that asks for values nobody gives out.
+//! The attributes `@extern(kind)` of a file in; a mistake for each that asks for values without a provider.
 //!
 //! Such values come from the program around the evaluator. It knows none of these programs, so that a field marked for one
 //! would silently stay without its value if the attribute were read over.
@@ -41,7 +41,7 @@ impl Compiler<'_> {
             }
         }
         if self.diagnostics.len() == before {
-            kinds.into_iter().for_each(|(kind, span)| self.nobody_gives(&kind, span));
+            kinds.into_iter().for_each(|(kind, span)| self.refuse_kind(&kind, span));
         }
     }
 
@@ -65,7 +65,7 @@ impl Compiler<'_> {
         kinds
     }
 
-    fn nobody_gives(&mut self, kind: &str, span: Span) {
+    fn refuse_kind(&mut self, kind: &str, span: Span) {
         let (message, hint) = if kind == EMBED {
             let hint =
                 "cue-eval embeds files when it is given the folder of the package instead of its files";
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_gives_is_refused_with_its_place() {
+    fn an_unprovided_kind_is_refused_with_its_place() {
         assert_eq!(
             mistakes("@extern(\"wasm\")\n@extern(other, x=\"a,b\")\npackage p\nf: _ @wasm(\"x.wasm\")\n"),
             ["a.cue:1:1: no injection defined for \"wasm\"", "a.cue:2:1: no injection defined for \"other\""]

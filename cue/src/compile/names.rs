@@ -83,7 +83,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Ends a level; a `let` or alias that nobody used is a mistake.
+    /// Ends a level; an unused `let` or alias is a mistake.
     pub(super) fn close_scope(&mut self) {
         let Some(scope) = self.scopes.pop() else { return };
         for (name, span) in &scope.must_use {

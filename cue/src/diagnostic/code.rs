@@ -21,7 +21,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it comes down to for whoever decides whether to go on.
+            /// The class of the error, by which a caller decides whether to go on.
             pub const fn class(self) -> Class {
                 match self {
                     $(Self::$name => Class::$class,)*

@@ -9,7 +9,7 @@ use crate::{
     ir::{ArcKind, Atom, ExprId, Label},
 };
 
-/// The fields by which structs ask for something. The language knows nothing of it: whoever writes the packages decides.
+/// The fields by which structs ask for something. The language knows nothing of it: the author of the packages decides.
 ///
 /// ```
 /// use vela_cue::calls::CallFields;

@@ -1,9 +1,9 @@
-//! A value and an input of it in; the parts of the input that nobody else declares, out.
+//! A value and an input of it in; the parts of the input that no other declaration names, out.
 //!
-//! Closedness refuses what a definition does not name; an open struct takes it and nobody ever reads it. What was declared is
-//! read off the vertices that the evaluation made: a field that only inputs brought conjuncts for is declared by nobody,
-//! whatever references, patterns, conditions or alternatives the others came by. What a definition refuses is no matter of
-//! this: it is an error of the field.
+//! Closedness refuses fields that a definition does not name; an open struct takes them and no template ever reads them. The
+//! vertices that the evaluation made show the declared fields: a field with conjuncts only from inputs has no declaration,
+//! whatever references, patterns, conditions or alternatives the others came by. A field that a definition refuses is not
+//! reported here: it is an error of the field.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,7 @@ use crate::{
 /// What is given deeper than this is taken as declared.
 const MAX_DEPTH: usize = 64;
 
-/// More findings help nobody.
+/// More findings help no user.
 const MAX_FOUND: usize = 1000;
 
 /// Alternatives of alternatives are looked for this deep.
@@ -33,7 +33,7 @@ struct Walk {
 }
 
 impl Evaluation {
-    /// The parts of `given`, an input of this value, that nobody but the inputs declares.
+    /// The parts of `given`, an input of this value, that only the inputs declare.
     pub(crate) fn undeclared(&mut self, vertex: VertexId, given: &serde_json::Value) -> Vec<Undeclared> {
         let mut walk = Walk::default();
         self.undeclared_in(&[vertex], given, &mut walk);
@@ -106,7 +106,7 @@ impl Evaluation {
         }
     }
 
-    /// The vertices of one field or element that somebody besides the inputs says something about.
+    /// The vertices of one field or element with conjuncts from a source other than the inputs.
     fn declared_at(&self, vertices: &[VertexId], label: Label) -> Vertices {
         let found = vertices.iter().filter_map(|vertex| self.v(*vertex).arcs.find(label));
         found.map(|arc| arc.vertex).filter(|vertex| self.is_declared(*vertex)).collect()

@@ -1,7 +1,7 @@
 //! Why there is no value: a code, what it is about, and the expressions that cause it.
 //!
 //! Faults are made and dropped by the thousand while disjunctions are tried, so they hold what they are about; the words
-//! come only when somebody reads them.
+//! come only when a caller reads them.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ pub(crate) enum Message {
     Ambiguous(VertexId),
     /// A value that is not concrete.
     Open(VertexId),
-    /// A field with `!` that nobody gave a value.
+    /// A field with `!` without a value.
     Missing,
     /// A value that is being made.
     Busy(VertexId),

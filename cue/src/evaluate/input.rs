@@ -1,4 +1,4 @@
-//! Inputs of an evaluation: plain data in, expressions out, and the places of their parts when somebody asks.
+//! Inputs of an evaluation: plain data in, expressions out, and the places of their parts on request.
 
 use std::sync::Arc;
 

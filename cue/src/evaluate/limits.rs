@@ -177,7 +177,7 @@ impl Evaluation {
         judged
     }
 
-    /// Whether it goes on: limits, and whoever lends the memory.
+    /// Whether the evaluation goes on: its limits, and the lender of its memory.
     #[cold]
     fn judge(&mut self, place: ExprId) -> Result<(), Fault> {
         if self.stopped.is_none() {

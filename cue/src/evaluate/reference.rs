@@ -305,7 +305,7 @@ impl Evaluation {
             return Ok(());
         }
         self.put(vertex, |v| &mut v.included, key);
-        // Whoever may still add conjuncts to the target does it first.
+        // Vertices that may still add conjuncts to the target do it first.
         let parent = self.v(target).parent;
         if !parent.is_none() && self.v(parent).state == State::Busy && self.v(target).label != Label::NONE {
             let label = self.v(target).label;

@@ -89,7 +89,7 @@ impl Evaluation {
     fn fault_labels(&self, fault: &Fault) -> Vec<PlaceLabel> {
         let mut places = Places::default();
         self.add_labels(fault, &mut places);
-        // A person can change what was given as input; the template usually belongs to somebody else.
+        // A person can change what was given as input; the template usually belongs to another author.
         let given = |span: Span| self.is_given(span);
         if !places.0.iter().any(|label| given(label.span)) {
             return places.finish(|_| true);

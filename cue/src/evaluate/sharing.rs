@@ -77,7 +77,7 @@ impl Evaluation {
             )
     }
 
-    /// Whether a vertex is done and nobody is about to add to it.
+    /// Whether a vertex is done and no other vertex is about to add to it.
     fn may_be_shared(&self, target: VertexId) -> bool {
         let v = self.v(target);
         let own = self.v(self.deref(target));

@@ -226,7 +226,7 @@ impl Evaluation {
         };
         self.take(super::limits::HANDED_OUT);
         if self.step(ExprId::NONE).is_err() {
-            // Whoever asks for the data takes a step next.
+            // The caller that asks for the data takes a step next.
             return Data::Null;
         }
         self.finalize(vertex);

@@ -6,8 +6,8 @@ use super::schema::field_shape;
 use super::shape::{Kind, Property, Shape, json_number};
 use crate::ast::File;
 
-/// Words in comments between which stands what people are told of a field. Where a comment has none of them, and where
-/// nobody names such words, all of it is told.
+/// Words in comments between which the description of a field for people stands. Where a comment has none of them, and
+/// where the caller names no such words, the whole comment is the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptionMarkers {
     /// What stands before the description, `+usage=` say.
@@ -23,9 +23,10 @@ pub fn schema_of_field(files: &[File], name: &str, markers: Option<DescriptionMa
     root(files, name, Style { titled: true, typed: false, markers })
 }
 
-/// The same for whoever describes the field to people: every alternative says its own type, which OpenAPI documents of
-/// the real `cue` leave out, and the fields declared under conditions are told. One whose condition holds by defaults
-/// stands among the others and has the condition at `x-if`; the others stand, with theirs, in the list `x-conditional`.
+/// The same for callers that describe the field to people: every alternative says its own type, which OpenAPI documents
+/// of the real `cue` leave out, and the fields declared under conditions are told. One whose condition holds by
+/// defaults stands among the others and has the condition at `x-if`; the others stand, with theirs, in the list
+/// `x-conditional`.
 pub fn typed_schema_of_field(files: &[File], name: &str, markers: Option<DescriptionMarkers>) -> Json {
     root(files, name, Style { titled: true, typed: true, markers })
 }

@@ -29,7 +29,7 @@ pub(super) struct Shape {
     pub(super) constants: Vec<Json>,
     pub(super) default: Option<Json>,
     pub(super) fields: Vec<Property>,
-    /// Fields declared under conditions of which nobody knows yet whether they hold.
+    /// Fields declared under conditions that are not decided yet.
     pub(super) conditional: Vec<Property>,
     /// What further fields must be.
     pub(super) others: Option<Box<Shape>>,

@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         before.len() - before.rfind('\n').map_or(0, |at| at + 1)
     }
 
-    /// The comments before the current token that nobody took yet, as doc and free comments.
+    /// The comments before the current token that no node took yet, as doc and free comments.
     pub(super) fn leading_comments(&mut self) -> Comments {
         let token = self.token();
         self.groups(token.comments.1, token.newlines)

@@ -22,7 +22,7 @@ pub use self::field::{Comments, FieldKind, FieldOptions, Kind};
 use self::path::{field_name, segments};
 pub use crate::evaluate::{Origin, OriginKind, Shown};
 
-/// A value of an instance: a handle, cheap to clone, on an evaluation that goes on as far as somebody asks.
+/// A value of an instance: a handle, cheap to clone, on an evaluation that goes on as far as its readers ask.
 ///
 /// Looking at a value evaluates it, and what was evaluated is kept for all handles on the instance. So a value is neither
 /// `Send` nor `Sync`: an evaluation belongs to one thread. The [`Template`](crate::Template) is both; where several threads
@@ -206,8 +206,8 @@ impl Value {
         out
     }
 
-    /// The parts of `given`, an input of this value, that nobody but the inputs declares. Where nothing is said about
-    /// fields (`_`, `{}`, `{...}`), any may be given; a field that one of the alternatives left declares is declared.
+    /// The parts of `given`, an input of this value, that only the inputs declare. Where nothing is said about fields
+    /// (`_`, `{}`, `{...}`), any may be given; a field that one of the alternatives left declares is declared.
     ///
     /// ```
     /// use vela_cue::{Input, Source, Template};
@@ -242,7 +242,7 @@ impl Value {
         Some(self.below(Some(made)))
     }
 
-    /// Counts the parts of a value that are handed out: shared ones are handed out as often as somebody asks for them.
+    /// Counts the parts of a value that are handed out: shared ones are handed out as often as readers ask for them.
     fn hand_out(&self, own: VertexId) -> bool {
         let mut evaluation = self.evaluation.borrow_mut();
         evaluation.hand_out(own)

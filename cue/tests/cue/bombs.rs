@@ -1,8 +1,8 @@
-//! Programs that are written to exhaust whoever evaluates them: each archive in `bombs/` is one, with what is told of it.
+//! Programs that are written to exhaust their evaluator: each archive in `bombs/` is one, with its expected message.
 //!
-//! Each runs in a process of its own under a hard limit of memory, so that one that is not stopped by its budget ends here
-//! and takes nobody along. `«N×text»` in an archive stands for the text N times, in which `#` is the number of the time,
-//! from 0, and `$` the next one. `UPDATE=1` writes anew what is told; the difference is read before it is committed.
+//! Each runs in a process of its own under a hard limit of memory, so that one that its budget does not stop ends here and
+//! takes no other test along. `«N×text»` in an archive stands for the text N times, in which `#` is the number of the
+//! time, from 0, and `$` the next one. `UPDATE=1` writes anew what is told; the difference is read before it is committed.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn summary(name: &str, ended: &Ended) -> String {
         return "a value\n".to_owned();
     }
     let Ok(found) = serde_json::from_str::<serde_json::Value>(&ended.stderr) else {
-        // It was ended by the limit, or by a panic: nobody was told anything.
+        // It was ended by the limit, or by a panic: no message was printed.
         return format!(
             "{name} ended with {:?} and {} bytes: {:.400}\n",
             ended.code,

@@ -231,7 +231,7 @@ fn calls_are_written_as_their_author_likes() {
     let text = r#"
 late: {ask: "second", whom: "shop", with: first.got} @nr(2)
 first: {ask: "first", whom: "shop", with: "tea", got?: int} @nr(1)
-other: {#do: "get", #provider: "shop", $params: "nobody is asked"}
+other: {#do: "get", #provider: "shop", $params: "no provider is asked"}
 "#;
     let template = Template::compile(&[Source::new("a.cue", text)]).expect("compiles");
     let mut run = Run::new(template, fields, Vec::new());

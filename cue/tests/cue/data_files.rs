@@ -62,7 +62,7 @@ fn a_mistake_names_the_place_in_the_data_file() {
 fn a_broken_text_names_its_place() {
     for (data, expected) in [
         (file("d.yaml", "a: 1\nb: [1\nc: 2\n"), "d.yaml:3:2 syntax"),
-        (file("d.yaml", "a: *nobody\n"), "d.yaml:1:4 syntax"),
+        (file("d.yaml", "a: *absent\n"), "d.yaml:1:4 syntax"),
         (file("d.json", "{\"a\": [1,}"), "d.json:1:10 syntax"),
         (file("d.json", "{a: 1}"), "d.json:1:2 syntax"),
         (file("d.toml", "a = 1\nb = = 2\n"), "d.toml:2:5 syntax"),

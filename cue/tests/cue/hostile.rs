@@ -110,7 +110,7 @@ fn doubling_ends() {
     for (name, text) in [("lists", lists), ("fields", fields)] {
         let diagnostics = run(&text).expect_err(name);
         assert!(diagnostics.iter().any(|d| d.code == Code::Budget), "{name}: {diagnostics:.300}");
-        // As long as nobody writes it down, it takes no room.
+        // As long as no export writes it down, it takes no room.
         let hidden = text.replace('a', "_a");
         assert!(run(&hidden).is_ok(), "{name}");
         let marshalled = format!("import \"encoding/json\"\n{hidden}out: json.Marshal(_a40)\n");

@@ -38,7 +38,7 @@ fn an_unknown_package_is_told_with_the_known_ones() {
 }
 
 #[test]
-fn a_package_that_nobody_imports_is_not_even_parsed() {
+fn a_package_without_importers_is_not_even_parsed() {
     let packages = [package("my/broken", "{{{")];
     assert!(compile("out: 1", &packages).is_ok());
     let Err(found) = compile("import \"my/broken\"\nout: broken.#X", &packages) else {

@@ -76,7 +76,7 @@ fn structures_that_hold_each_other_are_a_cycle_and_not_a_hang() {
     assert!(diagnostics.iter().all(|d| d.code == vela_cue::Code::StructuralCycle), "{diagnostics}");
     let open = root("a: {v: 1, next?: b}\nb: {w: 2, back?: a}\nc: a & {next: back: v: 1}\n");
     assert!(open.validate(true).is_ok());
-    // Optional fields may lead round in circles; whoever writes them down must end.
+    // Optional fields may lead round in circles; an export of them must end.
     assert!(!format!("{:?}", open.syntax()).is_empty());
     assert!(open.tree().is_object());
 }

@@ -1,4 +1,4 @@
-//! Parts of an input that nobody but the input declares: at every depth, through references, patterns and alternatives.
+//! Parts of an input that only the input declares: at every depth, through references, patterns and alternatives.
 
 use serde_json::{Value as Json, json};
 use vela_cue::input::Segment;

@@ -97,7 +97,7 @@ fn evaluate(case: &Case, text: &str, fields: &[&str]) -> Result<Json, String> {
     }
 }
 
-/// A text that is JSON as its value: the order of fields within is nobody's promise.
+/// A text that is JSON as its value: the order of fields within is not promised.
 fn by_value(json: Json) -> Json {
     match json {
         Json::String(text) if text.starts_with('{') => {

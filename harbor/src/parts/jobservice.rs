@@ -87,7 +87,7 @@ fn configuration(part: &Part<'_>, secure: bool) -> Result<Value, Error> {
         "worker_pool": {
             "backend": "redis",
             "redis_pool": {
-                // Without a password nobody logs in.
+                // Without a password no user logs in.
                 "redis_url": address::redis(part.owner.described(), &pool, part.found)?.replacen("//:@", "//", 1),
                 "namespace": pool.get("namespace").text_or(&namespace)?,
                 "idle_timeout_second": pool.get("idleTimeout").duration_or(30)?.as_secs(),

@@ -175,7 +175,7 @@ impl Node {
         self
     }
 
-    /// Nobody waits for its work: it has no status.
+    /// No owner waits for its work: it has no status.
     #[must_use]
     pub fn unchecked(mut self) -> Self {
         self.checked = false;

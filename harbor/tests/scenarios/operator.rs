@@ -21,7 +21,7 @@ const NAMESPACE: &str = "n";
 const GOHARBOR: &str = "goharbor.io/v1beta1";
 const CERT_MANAGER: &str = "cert-manager.io/v1";
 
-/// A server with the kinds, an operator that looks after them, and somebody who signs certificates.
+/// A server with the kinds, an operator that looks after them, and an issuer of certificates.
 struct Cluster {
     client: Client,
     discovery: Discovery,
@@ -184,7 +184,7 @@ async fn a_harbor_goes_through_in_the_order_of_its_graph() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_child_of_somebody_else_is_left_alone() {
+async fn a_child_of_another_owner_is_left_alone() {
     let cluster = Cluster::begin().await;
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "door-portal", "namespace": NAMESPACE},

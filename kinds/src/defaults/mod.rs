@@ -91,7 +91,7 @@ fn of_kind(kind: &str, object: &mut Object) {
         "StatefulSet" => with_spec(object, stateful_set),
         "DaemonSet" => {
             with_spec(object, daemon_set);
-            // Written by the conversion of every request, so it belongs to whoever makes it; counted later.
+            // The conversion of every request writes it, so it belongs to the client that makes it; counted later.
             if let Some(annotations) = ensure(object, "metadata").and_then(|m| ensure(m, "annotations")) {
                 set(annotations, "deprecated.daemonset.template.generation", "0");
             }

@@ -1,5 +1,5 @@
 //! A live object → how far it is, and why: one table with a rule per kind, in the terms of kstatus (sigs.k8s.io/cli-utils).
-//! Pure: it knows no clock and asks nobody.
+//! Pure: it has no clock and sends no request.
 //!
 //! What every kind has in common is judged first: deletion, a spec that its controller has not seen, and the conditions
 //! `Reconciling` and `Stalled`. Then the rule of the kind decides; a kind without one is judged by its condition `Ready`, and is

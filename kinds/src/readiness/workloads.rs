@@ -64,7 +64,7 @@ pub(super) fn stateful_set(object: &Value) -> Readiness {
 /// Pods of a StatefulSet that are still to be changed.
 fn outdated(object: &Value, wanted: i64) -> Option<Readiness> {
     let strategy = &object["spec"]["updateStrategy"];
-    // Whoever chose this changes pods by deleting them, whenever they like.
+    // A user who chose this changes pods by deleting them, at any time.
     if strategy["type"] == "OnDelete" {
         return None;
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cause::Cause;
 
-/// More causes than this help nobody.
+/// More causes than this help no user.
 const MAX_CAUSES: usize = 100;
 
 /// Checks an object; `old` is the object before an update.

@@ -1,8 +1,8 @@
 //! The simulated network between controllers and API server, in which a schedule passes, breaks or delays each request.
 //!
-//! Every request of a controller waits here until somebody lets it through; it is then performed in one go, so that
-//! what it changed can be judged before anything else happens. Its answer may come later, or never. The lines of a watch
-//! are held back the same way. A process that was killed leaves the requests it had sent: they may still arrive.
+//! Every request of a controller waits here until the schedule lets it through; it is then performed in one go, so that
+//! its effect can be judged before anything else happens. Its answer may come later, or never. The lines of a watch are
+//! held back the same way. A process that was killed leaves the requests it had sent: they may still arrive.
 
 mod process;
 mod request;
@@ -52,7 +52,7 @@ pub(crate) struct State {
     reads_open: bool,
     /// Requests performed since the beginning.
     pub(crate) requests: u64,
-    /// Requests that nobody let through one by one since the last look.
+    /// Requests since the last look that the schedule did not let through one by one.
     burst: usize,
 }
 
@@ -138,7 +138,7 @@ impl Network {
         }
     }
 
-    /// Break the connection: whoever asked learns nothing more.
+    /// Breaks the connection: the client learns nothing more.
     pub(crate) fn drop_one(&self, id: u64) {
         let Some(pending) = self.lock().pending.remove(&id) else { return };
         if let Some(sender) = pending.sender {

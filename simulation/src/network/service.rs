@@ -86,7 +86,7 @@ where
     }
 }
 
-/// Somebody who waits for an answer; when he goes away, what he sent may still arrive.
+/// A client that waits for an answer; when it goes away, its request may still arrive.
 struct Waiting {
     network: Network,
     id: u64,

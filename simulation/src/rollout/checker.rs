@@ -52,11 +52,11 @@ pub(crate) struct RolloutChecker {
     pub(super) pods: BTreeMap<String, Pod>,
     /// Pods of each workload that serve, at the last check.
     serving: BTreeMap<String, i64>,
-    /// Pods of workloads that are gone: they go with them, whoever has their name then.
+    /// Pods of deleted workloads: they go with their workload, even when a new one has its name.
     pub(super) orphans: BTreeSet<String>,
     /// Revisions and workloads that people deleted themselves.
     deleted: BTreeSet<String>,
-    /// Pods that served in a workload when people deleted it: whoever has not heard of it counts with them.
+    /// Pods that served in a workload when people deleted it: a controller that has not heard of it counts with them.
     pub(super) taken: BTreeMap<String, i64>,
 }
 
@@ -163,7 +163,8 @@ impl RolloutChecker {
         }
     }
 
-    /// Was it a Deployment without pods that nobody held, of a revision that people deleted? Nobody can go back to it.
+    /// Was it a Deployment without pods and without a holder, of a revision that people deleted? No rollout can go back
+    /// to it.
     pub(crate) fn is_retired(&self, event: &Event) -> bool {
         let number = event.key.name.strip_prefix(COMPONENT);
         let revision = number.map(|number| format!("{APPLICATION}{number}"));
@@ -182,7 +183,7 @@ impl RolloutChecker {
     fn workload(&self, name: &str, event: &Event, gone: bool) -> Result<(), Violation> {
         if gone {
             if self.lives() && !self.deleted.contains(name) && !self.is_retired(event) {
-                let what = format!("{} {name} is deleted, and nobody wanted that", event.key.resource);
+                let what = format!("{} {name} is deleted, and no user wanted that", event.key.resource);
                 return Err(Violation::new("lost workload", what));
             }
             return Ok(());

@@ -58,7 +58,7 @@ pub(crate) async fn end(
     if find(&schedule.cluster, ROLLOUTS, ROLLOUT).is_some_and(|rollout| is_held(&rollout)) {
         let resumed = change(&schedule.cluster, "lets go on", &go_on());
         schedule.note(|| resumed);
-        rest(schedule, user.kind, "at rest, after nobody holds it any more").await?;
+        rest(schedule, user.kind, "at rest, after its last hold ended").await?;
     }
     if user.steady {
         compare(schedule, user, (at, checkpoint), ends)?;
@@ -134,7 +134,7 @@ fn stuck(schedule: &Schedule, kind: Kind) -> Option<String> {
     }
     match reason(cluster, kind, &rollout) {
         Some(reason) if is_reported(&rollout, &reason) => None,
-        Some(reason) => Some(format!("nobody is told of {reason:?}: {}", rollout["status"])),
+        Some(reason) => Some(format!("the status does not tell of {reason:?}: {}", rollout["status"])),
         None => Some(format!("nothing is missing, and it does not end: {}", rollout["status"])),
     }
 }
@@ -352,8 +352,8 @@ fn way(cluster: &SimulatedCluster, user: &RolloutUser) -> (String, Option<Value>
     let wells = ["shop-v1", "shop-v2", "shop-v3"];
     let target = wells.into_iter().find(|name| there(name) && source.as_deref() != Some(*name));
     match (source, target) {
-        // A set that makes its pods in order waits for the first one, also if it never gets ready: only whoever deletes
-        // the set gets any further.
+        // A set that makes its pods in order waits for the first one, also if it never gets ready: only deleting the
+        // set helps.
         _ if user.kind == Kind::StatefulSet && RolloutUser::pods_fail(cluster) => (String::new(), None),
         (Some(source), Some(target)) => {
             let size = user.size(cluster, &source).max(user.size(cluster, target));

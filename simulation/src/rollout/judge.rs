@@ -111,7 +111,7 @@ impl RolloutChecker {
         if from == to {
             return Ok(());
         }
-        let read = self.last_read(request, Some(name), None).ok_or("nobody looked at a rollout")?;
+        let read = self.last_read(request, Some(name), None).ok_or("no rollout was read")?;
         let rollout = &read.rollout;
         let plan = Plan::of(rollout);
         let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
@@ -202,7 +202,7 @@ impl RolloutChecker {
         if before["spec"] == after["spec"] {
             return Ok(());
         }
-        let read = self.last_read(request, Some(name), None).ok_or("nobody looked at a rollout")?;
+        let read = self.last_read(request, Some(name), None).ok_or("no rollout was read")?;
         let rollout = &read.rollout;
         let plan = Plan::of(rollout);
         let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
@@ -238,7 +238,7 @@ impl RolloutChecker {
         };
         let wrong = |why: String| Err(Violation::new("states", format!("{}: {why}", event.key.name)));
         let Some(read) = self.last_read(request, None, Some(&event.key.name)) else {
-            return wrong("its status is stored, and nobody looked at it".to_owned());
+            return wrong("its status is stored, and it was not read".to_owned());
         };
         let (from, to) = (State::of(before), State::of(&event.entry));
         if from == to {

@@ -36,7 +36,7 @@ pub(super) fn is_leaving(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Does somebody ask it to let go where it stands?
+/// Does its author ask it to let go where it stands?
 pub(super) fn is_abandoned(rollout: &Value) -> bool {
     rollout["metadata"]["annotations"][ABANDON] == "true"
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::object::goes_back;
 use crate::draws::Draws;
 
-/// Whom hooks and metrics ask; nobody listens there, for the simulation answers itself.
+/// The address of hooks and metrics; no server listens there, for the simulation answers itself.
 const URL: &str = "http://gates.example";
 
 /// A plan as people wrote it.

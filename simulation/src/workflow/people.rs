@@ -21,8 +21,8 @@ pub(crate) fn define(cluster: &SimulatedCluster) {
     cluster.user(Method::POST, DEFINITIONS, Some(&definition));
 }
 
-/// What `vela workflow resume` writes, or `restart` where the run has failed: nobody knows whether a message was sent whose
-/// sender was killed. Gives the ids of the steps that go on.
+/// Writes as `vela workflow resume` does, or `restart` where the run has failed: whether a killed sender sent its message
+/// is unknown. Gives the ids of the steps that go on.
 pub(crate) fn resume(cluster: &SimulatedCluster) -> Vec<String> {
     let found = cluster.store().find(Form::Workflow.resource(), NAMESPACE, APPLICATION);
     let Some(mut journal) = found.map(|found| found["status"]["workflow"].clone()) else {

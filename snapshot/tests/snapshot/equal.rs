@@ -1,4 +1,4 @@
-//! Whoever reads the cluster reads the same one.
+//! All readers of the cluster read the same one.
 
 use serde_json::{Value, json};
 use vela_engine::parse::References;

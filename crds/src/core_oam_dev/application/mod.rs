@@ -2,15 +2,14 @@
 //!
 //! # Two versions, one schema
 //!
-//! `v1alpha2` and `v1beta1` are both served, `v1beta1` is stored. The versions spell two things
-//! differently: a component's `settings` (v1alpha2) are its `properties` (v1beta1), and a trait's
-//! `name` is its `type`. Where no conversion webhook runs the CRD has conversion strategy
-//! `None`, and an object is stored as it was written; therefore **the schema of both versions
-//! accepts both spellings** (never both of a pair at once), and nothing is pruned. Where one runs, [`convert`] writes
-//! each version in its own spelling and keeps in an annotation what that loses. Whoever reads an Application from a
-//! cluster passes it through [`as_written`] and asks [`is_v1alpha2_form`] which way its author wrote it: that
-//! form takes the road over ApplicationConfiguration and Components. The type [`Application`] itself reads both
-//! spellings, so that a list with an old object in it can be read, and writes only the new one.
+//! `v1alpha2` and `v1beta1` are both served, `v1beta1` is stored. The versions spell two things differently: a
+//! component's `settings` (v1alpha2) are its `properties` (v1beta1), and a trait's `name` is its `type`. Where no
+//! conversion webhook runs the CRD has conversion strategy `None`, and an object is stored as it was written; therefore
+//! **the schema of both versions accepts both spellings** (never both of a pair at once), and nothing is pruned. Where
+//! one runs, [`convert`] writes each version in its own spelling and keeps in an annotation what that loses. A reader
+//! of an Application from a cluster passes it through [`as_written`] and asks [`is_v1alpha2_form`] which way its author
+//! wrote it: that form takes the road over ApplicationConfiguration and Components. The type [`Application`] itself
+//! reads both spellings, so that a list with an old object in it can be read, and writes only the new one.
 
 mod convert;
 mod status;

@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// The content of a file below `folder`; its name tells how it is written where nobody else does.
+/// The content of a file below `folder`; its name tells the encoding where the attribute does not.
 ///
 /// # Errors
 /// It is not there, too large, of another module, or not written as it should be.
