@@ -1,7 +1,8 @@
 //! Decides whether an application may make a rendered object, by how far the operator lets applications reach.
 //!
-//! Where no author's rights are asked, an application has those of the controller: whoever may write one in a namespace would
-//! write into every other one, give rights away and have tokens made. So two things need an operator's word, each by a flag.
+//! Where controllers act for no author, an application has the rights of the controller: a user who may write one in a
+//! namespace would write into every other one, give rights away and have tokens made. So two things need an operator's word,
+//! each by a flag.
 
 use serde_json::Value as Json;
 
@@ -115,7 +116,7 @@ fn rights() -> String {
     )
 }
 
-/// In which way the object gives rights, changes what enters the cluster, or becomes somebody's token.
+/// In which way the object gives rights, changes what enters the cluster, or becomes the token of an account.
 fn gives_rights(object: &Json, key: &ObjectKey) -> Option<&'static str> {
     match (key.group(), key.kind.as_str()) {
         ("rbac.authorization.k8s.io" | "authorization.k8s.io", _) => Some("it says who may do what"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-/// More requirements in one selector are refused: nobody means them.
+/// More requirements in one selector are refused: they are a mistake.
 const REQUIREMENTS_AT_MOST: usize = 100;
 
 /// Which labels are meant.

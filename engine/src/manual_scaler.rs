@@ -53,7 +53,7 @@ pub fn patch(scaler: &ManualScalerTrait, target: &Value) -> Option<Value> {
             "controller": false,
             "blockOwnerDeletion": true,
         }));
-        // A merge patch replaces the whole list; the version makes sure that nobody added an owner meanwhile.
+        // A merge patch replaces the whole list; the version makes sure that no client added an owner meanwhile.
         patch["metadata"] = json!({
             "ownerReferences": owners,
             "resourceVersion": target["metadata"]["resourceVersion"],

@@ -6,7 +6,7 @@ pub const LOCAL: &str = "local";
 /// A cluster and a namespace in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placement {
-    /// As it was named; "" where nobody named one, which means [`LOCAL`].
+    /// The name of the cluster as the author wrote it; "" where none is named, which means [`LOCAL`].
     pub cluster: String,
     /// Every object with a namespace goes there; "" leaves each where its template puts it, or in the application's.
     pub namespace: String,

@@ -118,7 +118,7 @@ mod tests {
             (core("HealthScope"), scope("UNHEALTHY"), Readiness::in_progress("")),
             (core("HealthScope"), scope("HEALTHY"), Readiness::current("")),
             (core("AppRollout"), json!({}), Readiness::failed("it cannot be read")),
-            // Nobody reports anything of this kind.
+            // No controller reports anything of this kind.
             (core("ResourceTracker"), json!({}), Readiness::current("")),
             (("v1".to_owned(), "Application".to_owned()), json!({}), Readiness::current("")),
         ] {

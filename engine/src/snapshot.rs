@@ -148,7 +148,7 @@ impl Snapshot {
         self.definitions.insert((definition.kind(), asked.to_owned()), definition);
     }
 
-    /// Adds a version of a definition for whoever asks for it.
+    /// Adds a version of a definition for callers that ask for it.
     pub fn insert_revision(&mut self, version: &str, definition: Arc<Definition>) {
         let key = (definition.kind(), definition.name().to_owned());
         self.versions.entry(key).or_default().insert(version.to_owned(), Some(definition));

@@ -119,7 +119,7 @@ async fn a_disk_outlives_its_workload_and_is_found_again() {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}))
         .await;
     cluster.create(with_disk("1Gi")).await;
-    synced(&cluster, "ContainerizedWorkload", "shop", "False", "the disk of nobody").await;
+    synced(&cluster, "ContainerizedWorkload", "shop", "False", "the disk of no workload").await;
     assert!(cluster.deployment("shop").await.is_none());
     cluster.delete("v1", CLAIM, "shop-data").await;
     synced(&cluster, "ContainerizedWorkload", "shop", "True", "").await;

@@ -15,7 +15,7 @@ pub enum ApplyOnce {
     Off,
     /// An object is applied when what is wanted changed, or when it is missing.
     On,
-    /// An object is applied when what is wanted changed, and not even then when somebody deleted it.
+    /// An object is applied when its wanted content changed, and not even then when a user deleted it.
     Force,
 }
 
@@ -72,12 +72,12 @@ fn revision(object: &Json) -> &str {
     text(object, &["metadata", "labels", labels::APP_COMPONENT_REVISION])
 }
 
-/// The live object is of the wanted generation and revision; what else differs, somebody changed on purpose.
+/// The live object is of the wanted generation and revision; a user changed the rest on purpose.
 fn is_unchanged(desired: &Json, live: &Json) -> bool {
     generation(desired) == generation(live) && revision(desired) == revision(live)
 }
 
-/// Does the status say that exactly this was applied? Then somebody deleted it on purpose.
+/// Does the status say that exactly this was applied? Then a user deleted it on purpose.
 fn was_applied(desired: &Json, role: &str, status: Option<&Json>) -> bool {
     let same = |reference: Option<&Json>| {
         reference.is_some_and(|reference| {

@@ -114,7 +114,7 @@ fn own_metadata(app: &AppFile, mut own: Json) -> Json {
     if app.rolls_out() {
         all_annotations.insert(annotations::ROLLOUT_TEMPLATE.to_owned(), json!("true"));
     } else if let Some(generation) = source.and_then(|m| m.get("generation")).and_then(Json::as_i64) {
-        // Whoever acts on the configuration can tell whether it carries the latest wish.
+        // A reader of the configuration can tell whether it carries the latest wish.
         all_annotations.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
     }
     if !all_annotations.is_empty() {

@@ -1,4 +1,5 @@
-//! What an earlier reconcile recorded and nobody wants any more, and whether it may be deleted.
+//! Finds the objects that an earlier reconcile recorded and no component wants any more, and decides whether they may
+//! be deleted.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +41,7 @@ fn reference(key: &ObjectKey) -> Reference {
 impl Graph {
     /// Objects the previous status names that are not wanted any more, each once. Workloads that carry a revision in
     /// their name, or whose component keeps one workload per revision, stay: traits and rollouts look after them. In a
-    /// configuration that is stored for all revisions of an Application nobody else does, so there they go.
+    /// configuration that is stored for all revisions of an Application they have no such owner, so there they go.
     pub fn garbage(&self) -> Vec<Garbage> {
         let configuration = self.rendered().document();
         let wanted: BTreeSet<Reference> =
@@ -111,7 +112,7 @@ impl Graph {
     }
 }
 
-/// Why an object that nobody wants stays.
+/// Why an unwanted object stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Retained {
     /// It is not this configuration's.
@@ -139,7 +140,7 @@ pub fn mark(object: &Json) -> Option<(&str, &str, &str)> {
     (!uid.is_empty()).then_some((namespace, name, uid))
 }
 
-/// Is the object, which nobody controls, one that the configuration of this uid made elsewhere?
+/// Is the object, which has no controller, one that the configuration of this uid made elsewhere?
 pub fn is_marked(object: &Json, uid: &str) -> bool {
     let owners = items(object, &["metadata", "ownerReferences"]);
     let is_controlled = owners.iter().any(|owner| owner.get("controller") == Some(&Json::Bool(true)));

@@ -9,8 +9,8 @@
 //!      source: app-revision "true" ─▶ InactiveAfterRollingCompleted      target: marks off ─▶ RollingComplete
 //! ```
 //!
-//! Only rollouts change the marks of a configuration that is there. A rollout that fails leaves them, so nobody but the next
-//! rollout changes the number of anything's pods.
+//! Only rollouts change the marks of a configuration that is there. A rollout that fails leaves them, so only the next
+//! rollout changes the number of pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +111,7 @@ pub fn set_waiting(configuration: &mut Json, waiting: &BTreeSet<String>) {
     }
 }
 
-/// The configuration without the marks: whoever writes the rest of one that is there leaves them as they are.
+/// The configuration without the marks: a writer of the rest of an existing one leaves them as they are.
 pub fn without_marks(configuration: &mut Json) {
     let all = configuration.pointer_mut("/metadata/annotations").and_then(Json::as_object_mut);
     let Some(all) = all else { return };
@@ -126,7 +126,8 @@ pub fn without_marks(configuration: &mut Json) {
 }
 
 /// Asks a configuration to leave these components to a rollout; nothing where it is asked already. `target` identifies the
-/// rollout where it goes to this configuration. Whoever was a mere record leaves everything, or it would make its pods again.
+/// rollout where it goes to this configuration. A configuration that was a mere record leaves everything, or it would make
+/// its pods again.
 pub fn request(configuration: &Json, components: &[String], target: Option<&str>) -> Option<Json> {
     let mut listed: BTreeSet<&str> = rolling(configuration);
     listed.extend(components.iter().map(String::as_str));
@@ -266,10 +267,10 @@ mod tests {
     const LISTED: &str = annotations::ROLLING_COMPONENTS;
 
     #[test]
-    fn the_first_configuration_waits_for_nobody() {
+    fn the_first_configuration_does_not_wait() {
         assert!(waits(&["web-v1", "db-v1"], &[]).is_empty());
         let other = configuration(&["cache-v1"], json!({}));
-        assert!(waits(&["web-v1"], &[other]).is_empty(), "nobody runs this component");
+        assert!(waits(&["web-v1"], &[other]).is_empty(), "no configuration runs this component");
     }
 
     #[test]

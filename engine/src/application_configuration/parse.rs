@@ -387,7 +387,7 @@ impl Parser<'_> {
                 self.error(Code::MissingField, format!("{path}.trait"), message, None);
                 continue;
             }
-            // A trait nobody defined is applied as it is; its status says so.
+            // A trait without a definition is applied as it is; its status says so.
             let name = definition_name(self.snapshot, labels::TRAIT_TYPE, &object);
             let definition =
                 name.and_then(|name| self.snapshot.definition(DefinitionKind::Trait, &name).cloned());

@@ -234,7 +234,7 @@ fn component_objects(
     })
 }
 
-/// Does a trait of a Helm release refer to a workload that its chart makes? Whoever rendered the trait knew which.
+/// Does a trait of a Helm release refer to a workload that its chart makes? The renderer of the trait knew which.
 fn refers_into_chart(workload: &Json, trait_: &Json, path: &str) -> bool {
     let named = field_path::find(trait_, path).ok().flatten();
     naming::is_release(workload) && named.is_some_and(|named| !text(named, &["name"]).is_empty())

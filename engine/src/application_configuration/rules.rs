@@ -1,5 +1,5 @@
-//! What admission refuses of an ApplicationConfiguration: what no reconcile could read, and combinations nobody may ask
-//! for.
+//! The mistakes that admission refuses in an ApplicationConfiguration: content that no reconcile could read, and
+//! forbidden combinations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::manifest::Document;
 use crate::nearest;
 use crate::snapshot::Snapshot;
 
-/// Everything that is wrong with a configuration, in the order of its components. A reconcile is more generous: it reads
-/// traits written by name itself and makes workloads that nobody defined.
+/// Every mistake of a configuration, in the order of its components. A reconcile is more generous: it reads traits
+/// written by name itself and makes workloads without a definition.
 pub fn check(document: &Document, snapshot: &Snapshot) -> Diagnostics {
     let (parsed, found) = match resolve(document, snapshot) {
         Ok(resolved) => resolved,
@@ -69,7 +69,7 @@ impl Rules<'_> {
         }
     }
 
-    /// A trait that is stored says its kind: nobody converts it later.
+    /// A stored trait says its kind: no later step converts it.
     fn spelling(&mut self, path: &str, entry: &Json) {
         for (index, entry) in items(entry, &["traits"]).iter().enumerate() {
             let Some(written) = entry.get("trait") else { continue };
@@ -140,7 +140,7 @@ impl Rules<'_> {
         found
     }
 
-    /// Each revision of a component needs a workload with a name of its own, so nobody else may name it.
+    /// Each revision of a component needs a workload with a name of its own, so the author may not name it.
     fn version_enabled(
         &mut self,
         entry: &Json,

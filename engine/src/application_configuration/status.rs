@@ -23,7 +23,7 @@ pub struct Complete<'a> {
     pub graph: &'a Graph,
     /// What is not wanted any more, and not gone yet.
     pub left: &'a [Garbage],
-    /// Why some of it stays although nobody wants it.
+    /// Why some of it stays although no component wants it.
     pub refused: Option<String>,
     /// Workloads of earlier revisions that are still there.
     pub history: Vec<Json>,
@@ -69,7 +69,7 @@ pub fn status(complete: &Complete<'_>, now: &str) -> Json {
 pub struct Failed<'a> {
     /// The words.
     pub message: &'a str,
-    /// It cannot get better before somebody changes something.
+    /// It cannot get better before a user changes something.
     pub refused: bool,
 }
 

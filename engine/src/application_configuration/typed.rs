@@ -1,6 +1,6 @@
 //! Resolves traits written as `name` and `properties`, and workloads written as `type`, to objects with a kind.
 //!
-//! An admission webhook converts them where one is installed; here nobody needs one.
+//! An admission webhook converts them where one is installed; this code needs none.
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::labels;

@@ -1,7 +1,7 @@
 //! Builds the claims of disks that outlive their pods, and decides what may be done with one that is there.
 //!
-//! Nothing owns a claim: whoever deletes a workload, or takes a disk out of it, does not say that the data may go. The
-//! workload of that name finds it again.
+//! Nothing owns a claim: a user who deletes a workload, or takes a disk out of it, does not say that the data may go.
+//! The workload of that name finds it again.
 
 use serde_json::{Value, json};
 use vela_crds::annotations::DISK_OF;
@@ -55,12 +55,12 @@ pub fn claims(workload: &ContainerizedWorkload) -> Result<Vec<Value>, Error> {
 /// Whether the claim that is there can be used as it is; false when it has to grow.
 ///
 /// # Errors
-/// It is somebody else's, or not what is wanted and never can be: why, and what to do.
+/// It belongs to another owner, or can never become the wanted claim: why, and what to do.
 pub fn is_large_enough(live: &Value, wanted: &Value) -> Result<bool, String> {
     let of = |claim: &Value| claim["metadata"]["annotations"][DISK_OF].as_str().map(str::to_owned);
     let text = |claim: &Value| claim.pointer(SIZE).and_then(Value::as_str).unwrap_or_default().to_owned();
     if of(live) != of(wanted) {
-        let whose = of(live).map_or_else(|| "nobody".to_owned(), |name| format!("{KIND} {name}"));
+        let whose = of(live).map_or_else(|| "no workload".to_owned(), |name| format!("{KIND} {name}"));
         let meant = of(wanted).unwrap_or_default();
         return Err(format!(
             "it exists as the disk of {whose}; give the volume another name, or annotate the claim with {DISK_OF}={meant} \

@@ -1,7 +1,8 @@
 //! Builds the Deployment, Service, ConfigMaps and claims of disks that run a ContainerizedWorkload.
 //!
-//! The Deployment and the Service are owned by the workload. A ConfigMap is owned by the Deployment, so it is made
-//! once the Deployment has a uid. `replicas` is never set: it belongs to whoever scales the workload.
+//! The Deployment and the Service are owned by the workload. A ConfigMap is owned by the Deployment, so it is made once
+//! the Deployment has a uid. The controller never sets `replicas`: the user or autoscaler that scales the workload owns
+//! it.
 
 mod claims;
 mod config;

@@ -108,7 +108,7 @@ fn with_disk(name: &str, disk: Value) -> Value {
 }
 
 #[test]
-fn a_disk_that_outlives_its_pod_is_a_claim_that_nobody_owns() {
+fn a_disk_that_outlives_its_pod_is_a_claim_without_an_owner() {
     let data = json!({"name": "data", "mountPath": "/data", "disk": {"required": "10Gi"}});
     let workload = workload(json!([with_disk("db", data.clone()), with_disk("backup", data)]));
     assert_eq!(
@@ -175,5 +175,5 @@ fn a_claim_that_is_there_only_grows() {
     other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
     assert!(is_large_enough(&other, &sized("1Gi")).unwrap_err().contains("accessModes"));
     other["metadata"]["annotations"] = json!({});
-    assert!(is_large_enough(&other, &sized("1Gi")).unwrap_err().contains("disk of nobody"));
+    assert!(is_large_enough(&other, &sized("1Gi")).unwrap_err().contains("disk of no workload"));
 }

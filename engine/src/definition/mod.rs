@@ -117,7 +117,7 @@ pub enum Language {
         /// Spec of the HelmRepository.
         repository: Json,
     },
-    /// Another schematic, which nobody renders.
+    /// Another schematic, which vela does not render.
     Other(String),
     /// None: a kind is registered, nothing is rendered.
     None,

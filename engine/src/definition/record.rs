@@ -54,7 +54,7 @@ pub fn revision(definition: &Definition, latest: Option<&Previous>) -> Definitio
     DefinitionRevision { name: format!("{}-v{version}", definition.name()), number, hash }
 }
 
-/// Does a stored revision keep just this content? Its hash may be another one where somebody else's controller cut it.
+/// Does a stored revision keep just this content? Its hash may be another one where a foreign controller cut it.
 pub fn keeps(revision: &str, spec: &Json, definition: &Definition, hash: &str) -> bool {
     let Some(kept) = version::of_revision(revision, spec) else { return false };
     let computed = || Definition::from_object(kept.definition.clone()).is_ok_and(|kept| short(&kept) == hash);

@@ -107,7 +107,7 @@ pub fn is_complete(version: &str) -> bool {
 /// What the DefinitionRevision of that name and spec keeps; nothing for one that cannot be read.
 pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<RecordedVersion<'a>> {
     use DefinitionKind::{Component, Policy, Trait, WorkflowStep};
-    // Whoever wrote it may have left empty objects in the places of the other kinds.
+    // The author of the object may have left empty objects in the places of the other kinds.
     let (kind, field) = match spec.get("definitionType").and_then(Json::as_str)? {
         "Component" => (Component, "componentDefinition"),
         "Trait" => (Trait, "traitDefinition"),

@@ -31,7 +31,7 @@ codes! {
     Limit = "limit",
     /// The object is of a kind or version this phase does not take.
     WrongKind = "wrong_kind",
-    /// A field nobody reads.
+    /// A field that no reader knows.
     UnknownField = "unknown_field",
     /// A required field is absent.
     MissingField = "missing_field",
@@ -61,7 +61,7 @@ codes! {
     Refused = "refused",
     /// A value is not there yet; the only code that means *pending*.
     Incomplete = "incomplete",
-    /// The cluster or somebody else who is asked did not do its part: the same may succeed at another time.
+    /// The cluster or another server did not do its part: the same may succeed at another time.
     Unavailable = "unavailable",
     /// Two rendered objects have one identity.
     Collision = "collision",

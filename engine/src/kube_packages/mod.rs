@@ -2,8 +2,8 @@
 //!
 //! A template may say `import apps "kube/apps/v1"` and use `apps.#Deployment`. Two spellings name a group version:
 //! `kube/<apiVersion>` (`kube/v1`, `kube/networking.k8s.io/v1`) and `<domain>/<group>/<version>` (`k8s.io/apps/v1`,
-//! `k8s.io/networking/v1`, `oam.dev/core/v1beta1`) or `<group>/<version>` for a group with a dot. The schemas come from
-//! whoever made the snapshot, so a preview and the controller see the same kinds. Group versions that Kubernetes has withdrawn
+//! `k8s.io/networking/v1`, `oam.dev/core/v1beta1`) or `<group>/<version>` for a group with a dot. The schemas come from the
+//! maker of the snapshot, so a preview and the controller see the same kinds. Group versions that Kubernetes has withdrawn
 //! keep the names of their kinds, so that templates outlive them as objects do (see [`crate::successor`]).
 
 mod error;
@@ -32,7 +32,7 @@ const KUBERNETES: &str = "k8s.io";
 pub struct KubePackage {
     path: String,
     api_version: String,
-    /// Nobody serves it any more.
+    /// No cluster serves it any more.
     withdrawn: bool,
     text: Arc<str>,
     hash: String,

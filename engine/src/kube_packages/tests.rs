@@ -126,7 +126,7 @@ fn kinds_that_kubernetes_has_withdrawn_keep_their_names() {
                "spec": {"rules": [{"host": "a"}]}})
     );
     assert_eq!(root.lookup("old").to_json().unwrap()["kind"], "IngressClass");
-    // Nobody has withdrawn these, or they never were.
+    // These were never withdrawn, or never existed.
     assert!(
         ["kube/apps/v1", "kube/apps/v7", "vela/kube"]
             .iter()

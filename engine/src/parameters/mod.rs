@@ -150,7 +150,7 @@ impl Reader {
         let is_optional = parameter.type_ == "object"
             && !parameter.children.is_empty()
             && !parameter.children.iter().any(|child| child.required && holds(child));
-        // A list or map that nobody gives is empty.
+        // A list or map without a value is empty.
         let is_many = parameter.type_.starts_with("[]") || parameter.type_.starts_with("map[");
         parameter.required = listed && parameter.default.is_none() && !is_optional && !is_many;
         parameter

@@ -75,7 +75,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Nobody refuses an application for it: the workflow runs all the same, but not again.
+    /// Parsing does not refuse an application for it: the workflow runs all the same, but not again.
     pub(super) fn restart(&mut self) {
         let annotations = self.document.value().pointer("/metadata/annotations");
         let restart = annotations.and_then(|all| all.get(annotations::WORKFLOW_RESTART)?.as_str());

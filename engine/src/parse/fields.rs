@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Fields nobody reads are most often a slip: warned, with the nearest known name.
+    /// Unknown fields are most often a slip: parsing warns, with the nearest known name.
     pub(super) fn known_fields(&mut self, path: &str, fields: &Map<String, Json>, known: &[&str]) {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             let hint = match (name.as_str(), self.era) {

@@ -236,7 +236,8 @@ impl AppFile {
         &self.warnings
     }
 
-    /// What its annotations say about how far it goes: some only record a revision, for somebody else to deploy.
+    /// Reads from the annotations how far the application goes: some only record a revision, for another controller to
+    /// deploy.
     pub fn only_records(&self) -> bool {
         let annotation =
             |name: &str| self.document.value().pointer("/metadata/annotations")?.get(name)?.as_str();
@@ -366,7 +367,7 @@ fn era(document: &Document) -> Result<Era, Diagnostic> {
 }
 
 impl<'a> Parser<'a> {
-    /// The plan must be right, and complete: nobody else fills it in.
+    /// The plan must be right, and complete: no later step fills it in.
     fn rollout_plan(&mut self, plan: &Json) {
         self.known_below("rolloutPlan", plan);
         let mut found = crate::rollout::plan::check(plan);

@@ -23,7 +23,7 @@ const INSTEAD: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to do instead of using a component type of upstream that nobody defined here.
+/// The advice in place of a component type of upstream that is not defined here.
 pub(super) fn advice(type_: &str) -> Option<String> {
     let found = INSTEAD.iter().find(|(name, _)| *name == type_);
     found.map(|(_, instead)| (*instead).to_owned())

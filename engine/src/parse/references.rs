@@ -35,7 +35,7 @@ impl References {
         self.registered.extend(other.registered.iter().cloned());
     }
 
-    /// Without what cannot be a name: it is nowhere, nobody asks for it, and parsing says so.
+    /// Without values that cannot be a name: no object has them, no reader asks for them, and parsing says so.
     pub(crate) fn askable(mut self) -> Self {
         self.definitions.retain(|(_, name)| names::is_type(name));
         self.objects.retain(|key| names::is_subdomain(&key.name) && names::is_label(&key.namespace));

@@ -18,7 +18,7 @@ use crate::snapshot::Snapshot;
 pub struct Scope {
     /// The definition that it is named by.
     pub definition: Arc<Definition>,
-    /// `apiVersion` and `kind` of what the definition registers; nothing where nobody asked the cluster.
+    /// `apiVersion` and `kind` of the scope that the definition registers; nothing where the cluster was not asked.
     pub kind: Option<(String, String)>,
     /// Name of the scope object, in the application's namespace.
     pub name: String,
@@ -52,7 +52,7 @@ pub fn registered(application: &Document, snapshot: &Snapshot) -> BTreeSet<(Stri
 }
 
 impl<'a> Parser<'a> {
-    /// The scopes of a component. Those of a v1beta1 application are kept and nobody joins them, which is told.
+    /// The scopes of a component. Those of a v1beta1 application are kept without effect, and a warning says so.
     pub(super) fn scopes(&mut self, path: &str, written: Option<&'a Json>) -> Vec<Scope> {
         let list = self.object(&format!("{path}.scopes"), written);
         if self.era != Era::V1alpha2 {

@@ -40,7 +40,7 @@ impl Parser<'_> {
         self.unknown_type(&path, type_, &[kind], noun, nouns);
     }
 
-    /// A policy that nobody knows would be passed over by whoever should go by it.
+    /// A policy of an unknown type would silently have no effect.
     pub(super) fn known_policy(&mut self, path: &str, type_: &str) {
         let kind = DefinitionKind::Policy;
         let built_in = || policy::SUPPORTED.iter().chain(policy::LATER).copied();

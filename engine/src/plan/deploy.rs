@@ -250,7 +250,8 @@ impl Reader<'_> {
         read
     }
 
-    /// What says how the step is run rather than what it applies. What nobody declares is told for all steps alike.
+    /// The fields that say how the step runs rather than which objects it applies. Undeclared fields are reported for
+    /// all steps alike.
     fn rest(&mut self) {
         for field in ["auto", "ignoreTerraformComponent"] {
             if let Some(value) = self.get(field).filter(|value| !value.is_boolean()) {
@@ -266,7 +267,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A step that goes by a policy that is not there would deploy what nobody asked for.
+    /// A step that goes by an absent policy would deploy objects that no author asked for.
     fn known(&mut self, index: usize, name: &str, policies: &Policies) {
         let of_objects = policies.about_objects.iter().find(|policy| policy.name == name);
         if let Some(policy) = of_objects {

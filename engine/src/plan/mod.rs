@@ -217,8 +217,8 @@ fn stays(app: &AppFile, policies: &Policies, not_supported: NotSupported, found:
     }
 }
 
-/// Markers that cannot be followed, and Secrets in what is rendered once for all times: a rollout would not see them change, and
-/// Components and their revisions would store what they hold for whoever may read those.
+/// Refuses markers that cannot be followed, and Secrets in content that is rendered once for all times: a rollout would not see
+/// them change, and Components and their revisions would store the values for all their readers.
 fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, found: &mut Diagnostics) {
     let traits = component.traits.iter().map(|trait_| (&trait_.definition, &trait_.path));
     for (definition, path) in traits.chain([(&component.definition, &component.path)]) {

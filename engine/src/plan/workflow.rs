@@ -142,7 +142,7 @@ fn overridden(app: &AppFile, policies: &Policies) -> Planned {
     Planned { nodes, steps: vec![step], mode: DAG, failing: None, spec: None }
 }
 
-/// Every override policy is for every step that nobody wrote.
+/// Every override policy is for every step of a generated workflow.
 fn override_names(policies: &Policies) -> impl Iterator<Item = String> {
     policies.overrides.iter().map(|policy| policy.name.clone())
 }
@@ -252,7 +252,7 @@ fn not_run(step: &parse::Step) -> Option<String> {
     let Some(definition) = &step.definition else { return Some(message) };
     let Language::Cue(text) = definition.language() else { return Some(message) };
     let call = steps::unanswered(text)?;
-    Some(format!("{message}: nobody answers its call {call}"))
+    Some(format!("{message}: no provider answers its call {call}"))
 }
 
 /// What a step applies is rendered before any step is run, so a value of another step cannot change it yet.

@@ -71,7 +71,7 @@ impl GarbageCollect {
         self.keeps_legacy |= reader.flag(&at, "keepLegacyResource") == Some(true);
         self.continues_on_failure |= reader.flag(&at, "continueOnFailure") == Some(true);
         self.in_order |= reader.choice(&at, "order", &[("dependency", ())]).is_some();
-        // Only looked at here: whoever limits the revisions reads it from the application, see `revision_limit`.
+        // Only checked here: the code that limits the revisions reads it from the application, see `revision_limit`.
         reader.number(&at, "applicationRevisionLimit");
         for (selector, rule) in reader.rules(&at, &["selector", "strategy", "propagation"]) {
             let strategies = [
@@ -92,8 +92,8 @@ pub fn revision_limit(application: &Json) -> Option<usize> {
     policies(application).find_map(limit)
 }
 
-/// Does an application that is being deleted want its objects to go one component after the other? Whoever deletes it does
-/// not read it as a whole: a mistake in it must not hold up its end.
+/// Does an application that is being deleted want its objects to go one component after the other? The deletion does not
+/// read the policy as a whole: a mistake in it must not hold up the end.
 pub fn is_deleted_in_order(application: &Json) -> bool {
     policies(application).any(|properties| properties["order"] == "dependency")
 }

@@ -202,7 +202,7 @@ impl Reader<'_> {
         self.error(Code::WrongType, path, message, None);
     }
 
-    /// A field that nobody reads is most often a slip.
+    /// An unknown field is most often a slip.
     fn known(&mut self, at: &Fields<'_>, known: &[&str]) {
         let written = at.fields.into_iter().flat_map(Map::keys);
         for name in written.filter(|name| !known.contains(&name.as_str())) {

@@ -13,7 +13,7 @@ use crate::parse::{AppFile, Policy};
 
 /// Objects that an application names, looks at, and never writes.
 const READ_ONLY: &str = "read-only";
-/// Objects of nobody that an application may make its own.
+/// Objects without an owner that an application may make its own.
 const TAKE_OVER: &str = "take-over";
 
 /// The types that are read here.
@@ -41,9 +41,9 @@ pub struct Rules {
 /// What the policies say of one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObjectRules {
-    /// It is looked at and never written, whoever it belongs to.
+    /// The application reads it and never writes it, regardless of its owner.
     pub read_only: bool,
-    /// It may be made the application's own where it is nobody's.
+    /// The application may make it its own where it has no owner.
     pub take_over: bool,
     /// Other applications may name it, too.
     pub shared: bool,

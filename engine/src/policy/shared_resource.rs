@@ -8,8 +8,8 @@ pub(super) const TYPE: &str = "shared-resource";
 pub enum Remaining {
     /// It was not among them.
     Unchanged,
-    /// Nobody else shares the object.
-    Nobody,
+    /// No other application shares the object.
+    Unshared,
     /// The others: their list, and namespace and name of the first.
     Others {
         /// What the annotation says without it.
@@ -39,7 +39,7 @@ pub fn without_sharer(sharers: &str, application: &str) -> Remaining {
     }
     // What does not name an application cannot be given the object.
     match others.iter().find_map(|first| first.split_once('/')) {
-        None => Remaining::Nobody,
+        None => Remaining::Unshared,
         Some((namespace, name)) => Remaining::Others {
             sharers: others.join(","),
             namespace: namespace.to_owned(),
@@ -64,9 +64,9 @@ mod tests {
         let others =
             Remaining::Others { sharers: "b/y".to_owned(), namespace: "b".to_owned(), name: "y".to_owned() };
         assert_eq!(without_sharer("a/x,b/y", "a/x"), others);
-        assert_eq!(without_sharer("a/x", "a/x"), Remaining::Nobody);
+        assert_eq!(without_sharer("a/x", "a/x"), Remaining::Unshared);
         assert_eq!(without_sharer("b/y", "a/x"), Remaining::Unchanged);
         assert_eq!(without_sharer("", "a/x"), Remaining::Unchanged);
-        assert_eq!(without_sharer("a/x,somebody", "a/x"), Remaining::Nobody, "nobody can be asked for");
+        assert_eq!(without_sharer("a/x,other", "a/x"), Remaining::Unshared, "it names no application");
     }
 }

@@ -73,7 +73,7 @@ impl Reader<'_> {
         self.found.push(finding.at(self.app.document(), self.path(field)));
     }
 
-    /// A field that nobody reads would be a place that nobody goes to.
+    /// An unknown field would be a place that no reader uses.
     fn known(&mut self, fields: &Map<String, Json>) {
         for name in fields.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
             let mut path = format!("{}.properties", self.policy.path);

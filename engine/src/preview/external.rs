@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_is_taken_in_when_all_is_asked_for() {
+    fn unnamed_objects_are_included_when_all_are_asked_for() {
         let shop = application(json!({"components": [], "policies": [{"name": "far", "type": "override"}]}));
         assert_eq!(merge(&shop, &beside(), false).used, [false; 3]);
         let merged = merge(&shop, &beside(), true);

@@ -95,7 +95,7 @@ fn policy_names(application: &Json) -> Vec<&str> {
     policies.filter_map(|policy| policy["name"].as_str()).collect()
 }
 
-/// Policies that a step names and nobody has.
+/// Policies that a step names and that do not exist.
 fn unknown(application: &Document, step: &Written<'_>, found: &mut Diagnostics) {
     let own = policy_names(application.value());
     for (index, name) in step.policies().enumerate().filter(|(_, name)| !own.contains(name)) {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_nobody_has_is_told_with_the_nearest() {
+    fn an_absent_policy_is_reported_with_the_nearest_name() {
         let shop =
             shop(json!([{"name": "first", "type": "deploy", "properties": {"policies": ["once", "naer"]}}]));
         let found = steps(&shop).unwrap_err();

@@ -1,4 +1,4 @@
-//! Finds given parameters that nobody declares, and names the nearest declared one.
+//! Finds given parameters that no template declares, and names the nearest declared one.
 
 use serde_json::Value as Json;
 use vela_cue::Value;
@@ -23,7 +23,7 @@ pub(super) fn names(parameter: &Value) -> Option<Vec<String>> {
     (!any).then(|| fields.into_iter().map(|field| field.name).collect())
 }
 
-/// A warning for every given part that nobody declares. Where there is no value, nothing is known but whether the template
+/// A warning for every given part that is not declared. Where there is no value, nothing is known but whether the template
 /// ignores its parameters.
 pub(super) fn undeclared(
     title: &str,
@@ -41,7 +41,7 @@ pub(super) fn undeclared(
     found.iter().map(|one| warning(title, one)).collect()
 }
 
-/// That nobody declares it, with the nearest name that somebody does.
+/// Says that it is not declared, with the nearest declared name.
 pub(super) fn warning(title: &str, undeclared: &Undeclared) -> Diagnostic {
     let segments: Vec<field_path::Segment> = undeclared.path.iter().map(segment).collect();
     let (name, around) = match segments.split_last() {

@@ -1,8 +1,8 @@
 //! Environment variables of rendered containers: one of each name, with one source.
 //!
-//! A template that copies a list and a trait that adds to it know nothing of each other, and nobody but the API server looks
-//! at the whole. Of two entries of one name the last one holds, as it does in a container; an entry with both a value and
-//! a source is what no API server takes.
+//! A template that copies a list and a trait that adds to it know nothing of each other, and only the API server looks at
+//! the whole. Of two entries of one name the last one holds, as it does in a container; an entry with both a value and a
+//! source is what no API server takes.
 
 use serde_json::Value as Json;
 

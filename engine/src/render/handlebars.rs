@@ -100,7 +100,7 @@ impl Template {
                 })
                 .collect::<Diagnostics>()
         })?;
-        // Nobody reads that text again, so nobody would see which of both holds.
+        // No later phase reads that text again, so no error would show which of both holds.
         if let Some(twice) = documents.iter().flat_map(manifest::Document::warnings).next() {
             let message = format!("the template made text in which {}", twice.message);
             let place = DefinitionPlace::whole(self.definition.clone());

@@ -1,7 +1,7 @@
 //! Builds the HelmRelease and HelmRepository for a helm schematic; Flux carries them out.
 //!
-//! The workload itself is made by the chart. Traits patch a bare one of its kind, and what they wrote goes along with the
-//! release as a patch: Flux applies it to what the chart renders, so nobody else writes to what Helm owns.
+//! The workload itself is made by the chart. Traits patch a bare one of its kind, and their changes go along with the
+//! release as a patch: Flux applies it to the rendered chart, so only Flux writes to objects that Helm owns.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -18,8 +18,8 @@ const NOT_PASSED: &[&str] = &[
     annotations::GROUP,
 ];
 
-/// Kinds of Kubernetes itself that live outside namespaces. Discovery knows the others: whoever applies the
-/// objects drops the namespace there.
+/// Kinds of Kubernetes itself that live outside namespaces. Discovery knows the others: the applier of the objects
+/// drops the namespace there.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("v1", "Namespace"),
     ("v1", "Node"),

@@ -12,7 +12,7 @@ pub const MEMORY: usize = 64 << 20;
 pub struct Limits {
     /// What one evaluation may use up.
     pub budget: Budget,
-    /// Who lends the memory and ends what has to end; nobody unless told otherwise.
+    /// The lender of memory, which also ends computations; none by default.
     pub guard: Option<Arc<dyn Guard>>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds likely slips in a template without evaluating it: parameters that it reads and nobody declares, misspelt
+//! Finds likely slips in a template without evaluating it: parameters that it reads without a declaration, misspelt
 //! fields of the context, markers of patches that mean nothing, list elements without their key, kinds that Kubernetes
 //! has withdrawn.
 
@@ -24,7 +24,7 @@ const MARKERS: [&str; 2] = ["patchKey", "patchStrategy"];
 /// The fields of a template that are objects or changes of them: what they declare is no parameter.
 const MADE: [&str; 4] = ["output", "outputs", "patch", "patchOutputs"];
 
-/// More findings about one template help nobody.
+/// More findings about one template help no user.
 const LIMIT: usize = 50;
 
 /// Warnings; `parameters` are the names that are declared, nothing where any may be given, `packages` what it may import.
@@ -41,7 +41,7 @@ pub(super) fn of(
     if !mistakes.is_empty() {
         return Diagnostics::new();
     }
-    // A parameter may be declared under a condition, which nobody has met yet.
+    // A parameter may be declared under a condition, which no value has met yet.
     let mut labels = Labels::default();
     for decl in file.decls.iter_mut().filter(|decl| !name(decl).is_some_and(|name| MADE.contains(&name))) {
         labels.decl(decl);

@@ -1,4 +1,4 @@
-//! Renders a plan: the definition of every component makes objects from its parameters; asks nobody.
+//! Renders a plan: the definition of every component makes objects from its parameters; sends no request.
 //!
 //! Per component: the component template makes the workload (`output`) and auxiliary objects (`outputs`); then
 //! each trait in the order written sees the workload as patched so far, patches it and adds objects; then
@@ -194,7 +194,7 @@ fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagn
     }
 }
 
-/// Objects that nobody allowed this application to make.
+/// Objects that the operator does not allow this application to make.
 fn out_of_bounds(app: &AppFile, components: &[RenderedComponent], found: &mut Diagnostics) {
     for component in components {
         let State::Ready(objects) = &component.state else { continue };

@@ -39,7 +39,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl<'a> From<&'a Json> for Parameters<'a> {
-    /// Parameters that nobody wrote down.
+    /// Parameters that the author did not write.
     fn from(value: &'a Json) -> Self {
         Self { value, written: None }
     }

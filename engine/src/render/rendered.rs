@@ -38,7 +38,7 @@ pub enum Role {
 pub struct Inputs {
     /// Value of each output of other components that is known by now.
     pub outputs: BTreeMap<String, Json>,
-    /// Answers to what traits ask of elsewhere; nothing when this caller asks nobody.
+    /// Answers to what traits ask of elsewhere; nothing when this caller asks no provider.
     pub answers: Option<processing::Answers>,
     /// For a dry run: objects carry no revision, as they would not exist yet.
     pub unnamed_revision: bool,

@@ -1,4 +1,4 @@
-//! Parameters of workflow steps that nobody declares. What a step does is found out when it runs; a name that it never reads is told before.
+//! Finds undeclared parameters of workflow steps. The effect of a step is known when it runs; a name that it never reads is reported before.
 
 use vela_cue::input::{Segment, Undeclared};
 

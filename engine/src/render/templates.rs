@@ -146,7 +146,7 @@ fn compile(definition: &Definition, exhausted: &Arc<Exhausted>) -> Result<Compil
     }
 }
 
-/// Says of an import that nobody gave which kinds it wants.
+/// Says of an import without a source which kinds it wants.
 fn without_packages(definition: &Definition, found: Diagnostics) -> Diagnostics {
     let known = |path: &String| definition.packages().iter().any(|package| package.path() == path);
     let missing: Vec<String> = definition.imports().into_iter().filter(|path| !known(path)).collect();

@@ -32,7 +32,7 @@ pub(super) fn object(
     }
 }
 
-/// A parameter that nobody declares and that a template hands on is one slip, not two.
+/// An undeclared parameter that a template hands on is one slip, not two.
 fn is_reported(problem: &Problem, found: &Diagnostics) -> bool {
     let segments = field_path::parse(&problem.field).unwrap_or_default();
     let Some(field_path::Segment::Field(name)) = segments.last() else { return false };

@@ -8,7 +8,8 @@ use vela_crds::{RolloutPlan, RolloutWebhook};
 
 use super::state::{self, State};
 
-/// A call is tried so often within one reconcile, where nobody answers or the answer is a fault of the server.
+/// The number of attempts of a call within one reconcile, where no server answers or the answer is a fault of the
+/// server.
 pub const ATTEMPTS: u32 = 4;
 /// The pause before the second attempt.
 pub const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -55,7 +56,7 @@ pub enum Answer {
     Yes,
     /// No, and asking at once again changes nothing.
     No,
-    /// Nobody can say; worth another attempt.
+    /// The result is unknown; worth another attempt.
     Again,
 }
 
@@ -124,7 +125,7 @@ fn call(hook: &RolloutWebhook, path: String, phase: &str, (namespace, name): (&s
 }
 
 impl HookCall {
-    /// What an HTTP status means; `None` when nobody answered.
+    /// The meaning of an HTTP status; `None` without an answer.
     pub fn judge(&self, status: Option<u16>) -> Answer {
         match status {
             None => Answer::Again,

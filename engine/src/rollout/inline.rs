@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollout_that_somebody_deleted_is_remembered() {
+    fn a_rollout_that_a_user_deleted_is_remembered() {
         let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
         let gone = |state: &str| rollout("shop-v2", Some("shop-v1"), state).status.unwrap();
         let again = |revision, status: &AppRolloutStatus| {

@@ -90,7 +90,7 @@ pub fn plan(written: &Json, target: &TypedReference, has_source: bool) -> Result
     let mut gates = (0..batches).flat_map(|batch| metrics::of_batch(&plan, batch));
     let reverts = gates.find(|(_, metric)| metric.on_failure.as_deref() == Some(metrics::REVERT));
     match reverts {
-        // The template that the pods had before stands nowhere: the object was changed by somebody else.
+        // The template that the pods had before stands nowhere: another client changed the object.
         Some((path, _)) if has_source && !is_deployment(target) => Err(format!(
             "spec.rolloutPlan.{path}.onFailure: the pods of {} {} are replaced in place, and a RolloutTrait does not know what they \
              were before; write {}",

@@ -1,8 +1,9 @@
 //! Plans at most one step of the state machine, and what the step takes, from the workloads, the plan and the status.
 //!
-//! A [`PlannedStep`] is carried out in this order: measurements (and [`PlannedStep::measured`]), hooks before, writes, hooks after. Whoever does it then asks the step for the
-//! status of how it ended: [`PlannedStep::succeeded`], [`PlannedStep::hook_failed`] or [`PlannedStep::write_failed`]. A step that is cut off
-//! anywhere is made again from the stored status, and asks for nothing that is done already; only hooks may be called twice.
+//! A [`PlannedStep`] is carried out in this order: measurements (and [`PlannedStep::measured`]), hooks before, writes, hooks after. The caller that
+//! carries it out then asks the step for the status of how it ended: [`PlannedStep::succeeded`], [`PlannedStep::hook_failed`] or
+//! [`PlannedStep::write_failed`]. A step that is cut off anywhere is made again from the stored status, and asks for nothing that is done already;
+//! only hooks may be called twice.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ pub struct PlannedStep {
     pub after: Vec<HookCall>,
     /// What the rollout waits for, for people; also where no condition tells it.
     pub waits_for: Option<String>,
-    /// After so many seconds the batch fails; whoever has a clock looks again then.
+    /// After so many seconds the batch fails; a caller with a clock looks again then.
     pub seconds_left: Option<u64>,
     stored: RolloutStatus,
     recorded: RolloutStatus,
@@ -74,7 +75,7 @@ pub struct Ended {
     pub notes: Vec<Note>,
 }
 
-/// Decides the next step. Whoever calls it exchanges source and target while [`RolloutStatus::revert`] says so.
+/// Decides the next step. The caller exchanges source and target while [`RolloutStatus::revert`] says so.
 pub fn next_step(situation: &Situation<'_>) -> PlannedStep {
     match &situation.status.revert {
         Some(revert) => {
@@ -102,7 +103,7 @@ fn forward(situation: &Situation<'_>) -> PlannedStep {
     }
     let parts = match Parts::of(situation) {
         Ok(parts) => parts,
-        // Nothing was ever claimed that nobody can roll out.
+        // A rollout claims no workload of an unsupported kind.
         Err(_) if state.is_releasing() => {
             return PlannedStep { input: Some(Input::Event(Event::Finalized)), ..still };
         }
@@ -442,7 +443,7 @@ impl PlannedStep {
         Ended { status, effects, notes }
     }
 
-    /// A hook said no, or nobody answered. All of them are called again, in the next step.
+    /// A hook said no, or no server answered. All of them are called again, in the next step.
     pub fn hook_failed(self, why: &str) -> Ended {
         let failure = self.moment.map_or("failed to invoke a webhook", Moment::failure);
         let message = format!("{failure}: {why}");

@@ -70,7 +70,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The error names a kind that nobody can roll out.
+    /// The error names a kind that no rollout supports.
     pub(super) fn of(situation: &'a Situation<'a>) -> Result<Self, String> {
         let strategy = |part: &'a Part<'a>| {
             let found = workload::strategy(part.api_version, part.kind, part.has_source);
@@ -246,8 +246,8 @@ fn named(situation: &Situation<'_>, part: &Part<'_>, why: String) -> String {
     if situation.parts.len() < 2 { why } else { format!("component {}: {why}", part.component) }
 }
 
-/// A workload that does not say that it was claimed is one from before that, as a cache may show it for a while, or
-/// somebody took it away: nothing is decided on either.
+/// A workload without the mark of the claim is older than the claim, as a cache may show it for a while, or a client
+/// removed the mark: the rollout decides on neither.
 fn unclaimed(part: &Part<'_>, owner: &Owner) -> Option<String> {
     // Only Deployments come from another object.
     let source = part.source.filter(|_| part.kind == "Deployment" && part.has_source);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_claimed_is_not_written() {
+    fn unclaimed_workloads_are_not_written() {
         let status = step(&halves(), &RolloutStatus::default(), 6, |parts, _| parts.verify()).recorded;
         let rolled = step(&halves(), &status, 6, |parts, status| {
             parts.claimed(status, |part, view| part.roll_batch(view))

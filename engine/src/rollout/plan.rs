@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 pub use super::finding::Finding;
 use super::metrics;
 
-/// A plan of more batches is refused: each has a record, and nobody waits for so many.
+/// A plan of more batches is refused: each has a record, and no user waits for so many.
 pub const BATCHES_AT_MOST: i64 = 1000;
 /// What an empty strategy means.
 pub const DEFAULT_STRATEGY: &str = INCREASE_FIRST;
@@ -23,7 +23,7 @@ const BATCH_WEBHOOKS: [&str; 2] = ["pre-batch-rollout", "post-batch-rollout"];
 /// How a webhook may be called; nothing means the last one.
 const METHODS: [&str; 4] = ["GET", "PUT", "POST", ""];
 
-/// How pods are handed out to batches that nobody wrote.
+/// How pods are distributed to generated batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// As release 1.0: one by one, from the last batch backwards.
@@ -73,7 +73,7 @@ pub fn complete(plan: &mut Map<String, Json>, how: Option<Distribution>) -> Resu
     Ok(())
 }
 
-/// Everything that is wrong with a plan, whoever wrote it and wherever it stands.
+/// All mistakes of a plan, regardless of its author and its place.
 pub fn check(plan: &Json) -> Vec<Finding> {
     let mut found = Vec::new();
     if !plan.is_object() {
@@ -117,7 +117,7 @@ pub fn check(plan: &Json) -> Vec<Finding> {
     found
 }
 
-/// What is missing in a plan that nobody will complete any more.
+/// The missing parts of a plan that no default will complete.
 pub fn missing(plan: &Json) -> Vec<Finding> {
     let mut found = Vec::new();
     if plan.is_object() && plan["rolloutBatches"].is_null() {
@@ -170,7 +170,7 @@ fn is_count(value: &Json) -> bool {
     match value {
         Json::Null => true,
         Json::Number(number) => number.as_i64().is_some_and(|number| number >= 0),
-        // Without the sign, some read pods and some read percents: nobody can say what was meant.
+        // Without the sign, some read pods and some read percents: the meaning is open.
         Json::String(text) => text.strip_suffix('%').is_some_and(|number| number.parse::<u32>().is_ok()),
         _ => false,
     }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_completes_must_be_written() {
+    fn fields_without_a_default_must_be_written() {
         let found = missing(&json!({"targetSize": 5}));
         assert!(found[0].missing && found[0].path == "rolloutBatches");
         assert!(!found[1].missing && found[1].path == "rolloutStrategy");

@@ -1,11 +1,12 @@
-//! Explains why pods are not ready, from the pods and the conditions of what makes them, in words somebody can act on.
+//! Explains why pods are not ready, from the pods and the conditions of their controllers, in words that a user can act
+//! on.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use vela_kinds::readiness::holds;
 
-/// So many reasons are told; more help nobody.
+/// At most so many reasons are reported; more help no user.
 const REASONS_SHOWN: usize = 3;
 /// Words of a container's own message beyond this are cut.
 const MESSAGE_LENGTH: usize = 200;
@@ -15,7 +16,7 @@ pub const DEFAULT_DEADLINE_SECONDS: u64 = 600;
 /// Why pods are not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodProblem {
-    /// Does it need somebody's hand? Otherwise time may mend it.
+    /// Does it need action by a user? Otherwise time may mend it.
     pub needs_a_hand: bool,
     /// In one word, as Kubernetes spells it: `CrashLoopBackOff`.
     pub reason: String,

@@ -6,11 +6,11 @@ use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
 use super::metrics;
 use super::state::{self, BATCH_PAUSED, ROLLOUT_REVERTED, State};
 
-/// What conditions say of a turn that somebody asked for.
+/// What conditions say of a turn that a user asked for.
 const MODIFIED: &str = "Rollout Spec is modified";
 const DELETED: &str = "Rollout is being deleted";
 
-/// Where nothing moves until somebody does something.
+/// The states that last until a user acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// It is over, and the target is there.

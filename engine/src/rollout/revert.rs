@@ -10,10 +10,10 @@ use vela_crds::{RolloutBatch, RolloutPlan, RolloutWebhook};
 use super::state::State;
 
 /// Time that a rollout waits before its first batch on the way back (for revisions, the application, other rollouts) until it
-/// is given up: whoever deletes a rollout must not wait for ever.
+/// is given up: a user who deletes a rollout must not wait for ever.
 pub const WAITS_AT_MOST_SECONDS: i64 = 600;
 
-/// Nobody is asked in it, but who is told of the end.
+/// The rollout asks no hook in it, but reports the end.
 pub fn way_back(plan: &RolloutPlan) -> RolloutPlan {
     let is_final = |hook: &&RolloutWebhook| hook.hook_type == "finalize-rollout";
     let batch = |batch: &RolloutBatch| RolloutBatch {

@@ -9,7 +9,7 @@ pub enum Mismatch {
     /// There are none.
     #[error("the rollout plan has no batches; write rolloutBatches")]
     NoBatches,
-    /// A number that nobody can read.
+    /// A number that does not parse.
     #[error("rolloutBatches[{batch}].{field} is {found}: expected a number of pods from 0, or a percentage")]
     Unreadable {
         /// Index of the batch.
@@ -101,7 +101,7 @@ impl<'a> Sizes<'a> {
     /// Pods that there should be after a batch; before the first one the original size, after the last one the target.
     ///
     /// The last batch's own number is never used, and no batch leads beyond the target: batches may be edited while
-    /// they roll, and then nobody has checked their sum.
+    /// they roll, and then no check covers their sum.
     pub fn goal(&self, batch: i64) -> i64 {
         if batch < 0 {
             return self.original;
@@ -203,7 +203,7 @@ impl<'a> Sizes<'a> {
     }
 
     fn listed(&self, count: usize) -> String {
-        /// More numbers than this help nobody.
+        /// More numbers than this help no user.
         const SHOWN: usize = 10;
         let base = self.distance();
         let shown = self.batches.iter().take(count.min(SHOWN));
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(goals(json!(["33%", "33%", "34%"]), 0, 10), [4, 8, 10]);
         assert_eq!(goals(json!([1, 2, 2]), 0, 5), [1, 3, 5]);
         assert_eq!(goals(json!([1, 2]), 8, 5), [7, 5], "a smaller scale");
-        assert_eq!(goals(json!([5, null]), 5, 5), [5, 5], "nobody goes beyond the target");
+        assert_eq!(goals(json!([5, null]), 5, 5), [5, 5], "no batch goes beyond the target");
         assert_eq!(Sizes::rollout(&plan(&json!([1, 2])), 3).goal(-1), 0);
         assert_eq!(Sizes::rollout(&plan(&json!([1, 2])), 3).goal(7), 3, "a batch that was edited away");
     }

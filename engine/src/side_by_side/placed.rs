@@ -130,8 +130,8 @@ fn text<'a>(object: &'a Json, field: &str) -> &'a str {
 }
 
 /// Every object once, those of the later entries in place of the earlier ones: an object of a trait keeps its name through all
-/// revisions, and the newest revision has it. Workloads come last: what pods read is there before them,
-/// and what belongs to somebody else is found out before any pod starts.
+/// revisions, and the newest revision has it. Workloads come last: objects that pods read are there before them, and the apply
+/// finds foreign objects before any pod starts.
 pub fn objects<'a>(revisions: impl IntoIterator<Item = (u64, &'a [PlacedComponent])>) -> Vec<&'a Json> {
     let mut sorted: Vec<(u64, &[PlacedComponent])> = revisions.into_iter().collect();
     sorted.sort_by_key(|(number, _)| *number);

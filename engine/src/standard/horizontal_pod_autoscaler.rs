@@ -46,7 +46,7 @@ pub fn without_keda(autoscaler: &Autoscaler, target: &Value) -> Result<WithoutKe
     if metrics.is_empty() {
         return Ok(WithoutKeda { object: None, left_out });
     }
-    // Nobody wakes a workload without pods by its processor, so there is at least one.
+    // No load wakes a workload without pods, so there is at least one.
     let least = autoscaler.spec.min_replicas.unwrap_or(1).max(1);
     let object = json!({
         "apiVersion": API_VERSION,

@@ -2,7 +2,7 @@
 //!
 //! The ServiceMonitor lives where Prometheus looks for it, in a namespace of its own. An owner reference does not reach
 //! across namespaces (the garbage collector would take the owner for deleted and remove the monitor), so the monitor
-//! carries the trait it belongs to in an annotation, and whoever applies it also removes it.
+//! carries the trait it belongs to in an annotation, and the controller that applies it also removes it.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Map, Value, json};

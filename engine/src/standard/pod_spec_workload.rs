@@ -11,8 +11,8 @@ use super::{Error, Identity, pods};
 pub const KIND: &str = "PodSpecWorkload";
 /// The label that ties pods and Service to their workload.
 pub const SELECTOR: &str = "component.oam.dev/name";
-/// On the Deployment: the number of replicas the workload last asked for. While it stays the same, whoever scales the
-/// Deployment by hand or by load is not disturbed.
+/// On the Deployment: the number of replicas the workload last asked for. While it stays the same, the workload does
+/// not disturb users or autoscalers that scale the Deployment.
 pub const APPLIED_REPLICAS: &str = "standard.oam.dev/applied-replicas";
 /// The Service's first port; the others follow.
 const FIRST_PORT: i64 = 8080;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_are_set_once_and_then_left_to_whoever_scales() {
+    fn replicas_are_set_once_and_then_left_to_scalers() {
         let mut spec = two_containers();
         spec["replicas"] = json!(2);
         let first = deployment(&workload(spec.clone()), None).unwrap();

@@ -32,8 +32,8 @@ pub use phase::Phase;
 pub use services::Service;
 use services::{pods, say_who_waits, scopes, service, shown};
 
-/// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: whoever waits for the
-/// application need not wait any longer.
+/// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: clients that wait for
+/// the application need not wait any longer.
 pub const REFUSED: &str = "Refused";
 
 /// What an Application shows.
@@ -158,7 +158,7 @@ impl Status {
         self
     }
 
-    /// The same where nobody can look at what runs: no component is called healthy.
+    /// The same where no reader can look at running workloads: no component is called healthy.
     #[must_use]
     pub fn unseen(self) -> Self {
         Self { unseen: true, ..self }
@@ -170,7 +170,7 @@ impl Status {
         Self { definitions, ..self }
     }
 
-    /// The status of an application that is only recorded: somebody else deploys its revision.
+    /// The status of an application that is only recorded: another controller deploys its revision.
     pub fn recorded(graph: &Graph) -> Self {
         let identity = graph.identity();
         let service = |index: usize| Service {
@@ -205,7 +205,7 @@ impl Status {
         }
     }
 
-    /// The status of an application whose newest configuration waits for a rollout, which somebody else asks for.
+    /// The status of an application whose newest configuration waits for a rollout, which its author starts.
     pub fn waiting(graph: &Graph, configuration: &str) -> Self {
         let mut status = Self::recorded(graph);
         for service in &mut status.services {

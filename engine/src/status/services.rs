@@ -146,7 +146,7 @@ pub(super) fn service(graph: &Graph, index: usize, observed: &Observed, template
     }
 }
 
-/// The scopes that a component's workload joins; one whose kind nobody knows is told where the component is stored.
+/// The scopes that a component's workload joins; one of an unknown kind is reported where the component is stored.
 pub(super) fn scopes(graph: &Graph, index: usize) -> Vec<ObjectKey> {
     let Some(component) = graph.component(index) else { return Vec::new() };
     let namespace = graph.app_file().namespace();

@@ -1,4 +1,4 @@
-//! The text of a step → the first call in it that nobody answers yet, so that it is told before anything is run.
+//! The text of a step → the first call in it without a provider, so that it is reported before anything is run.
 
 use vela_cue::Source;
 use vela_cue::ast::DeclKind;
@@ -82,7 +82,7 @@ const OP: &[&str] = &[
     "TimestampToDate",
 ];
 
-/// The first call of a step that nobody answers yet, as it is written: `http.#HTTPDo`.
+/// The first call of a step without a provider, as it is written: `http.#HTTPDo`.
 pub fn unanswered(text: &str) -> Option<String> {
     if !text.contains("vela/") {
         return None;
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_answers_is_named() {
+    fn a_call_without_a_provider_is_named() {
         let of = |text: &str| unanswered(text);
         assert_eq!(of("a: 1"), None);
         assert_eq!(of("import \"vela/kube\"\na: kube.#Apply & {}\nb: kube.#Read"), None);

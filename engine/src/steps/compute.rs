@@ -60,7 +60,7 @@ pub(super) fn op(call: &Call) -> Option<Result<Answer, String>> {
     time(call).or_else(|| util(call))
 }
 
-/// The answer of a package whose every call needs somebody outside.
+/// The answer of a package whose every call needs an outside provider.
 pub(super) fn nothing(_: &Call) -> Option<Result<Answer, String>> {
     None
 }

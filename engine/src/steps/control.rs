@@ -5,7 +5,7 @@ use vela_cue::calls::Call;
 
 use super::stop::Stop;
 
-/// What a call means that nobody has to answer.
+/// The meaning of a call that needs no answer.
 pub(super) enum Control {
     /// Nothing: the step goes on.
     Continue,

@@ -1,9 +1,9 @@
-//! Runs the template of a workflow step: gives one question to the world after the other, and how the step ends; asks
-//! nobody itself.
+//! Runs the template of a workflow step: gives one question after the other, and how the step ends; sends no request
+//! itself.
 //!
 //! A step is a CUE template that imports packages (`vela/kube`, `vela/builtin`, …). [`StepRun`] tells its calls in order;
-//! whoever runs the workflow answers them. What needs nothing but the question (base64, dates, patches) is answered here,
-//! and what a step does with the workflow itself (wait, suspend, fail) comes out as a word, not as a question.
+//! the runner of the workflow answers them. What needs nothing but the question (base64, dates, patches) is answered
+//! here, and what a step does with the workflow itself (wait, suspend, fail) comes out as a word, not as a question.
 //!
 //! ```
 //! use serde_json::json;

@@ -46,7 +46,7 @@ pub enum Stop {
         /// Why.
         message: String,
     },
-    /// It stops until somebody resumes it: then [`Answer::Nothing`] is the answer.
+    /// It stops until a user resumes it: then [`Answer::Nothing`] is the answer.
     Suspend {
         /// Where in the template it says so.
         path: String,

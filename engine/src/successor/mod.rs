@@ -66,7 +66,7 @@ pub fn version(api_version: &str, kind: &str) -> Option<&'static str> {
     entry(api_version, kind).map(|(next, _)| next)
 }
 
-/// The kinds of a withdrawn group version, each with the version that followed; none where nobody has withdrawn it.
+/// The kinds of a withdrawn group version, each with the version that followed; none where it is not withdrawn.
 pub fn kinds(api_version: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let of_it = SUCCESSORS.iter().filter(move |(old, ..)| *old == api_version);
     of_it.flat_map(|(_, kinds, next, _)| kinds.iter().map(|kind| (*kind, *next)))

@@ -16,7 +16,7 @@ pub(super) fn replicated(object: &mut Fields) {
     }
 }
 
-/// The same, and pods were replaced only when somebody deleted them.
+/// The same, and pods were replaced only when a user deleted them.
 pub(super) fn updated_on_delete(object: &mut Fields) {
     replicated(object);
     let Some(spec) = spec(object) else { return };

@@ -1,8 +1,8 @@
 //! One step of a run at work: its template and what is recorded of its calls → the next call, or what became of the step.
 //!
 //! A call with an effect outside (a message sent, a job begun) is recorded before it is made and once it is answered, so that
-//! a step that is evaluated again, by this process or the next one, does not make it twice. Where nobody knows whether it was
-//! made, the step fails and says so.
+//! a step that is evaluated again, by this process or the next one, does not make it twice. Where it is unknown whether it
+//! was made, the step fails and says so.
 
 use serde_json::Value as Json;
 
@@ -32,7 +32,7 @@ pub struct Execution {
     calls: usize,
     /// An answer it has holds a Secret.
     is_confidential: bool,
-    /// What it saw, where somebody looks for a mistake.
+    /// The values that it saw, for a user who looks for a mistake.
     debug: Option<DebugRecord>,
     /// What no message may repeat: of its parameters, and of the objects that it read.
     secrets: Secrets,
@@ -181,7 +181,7 @@ impl Execution {
         let call = self.record.call(&question.path)?;
         Some(call.answer.clone().ok_or_else(|| {
             format!(
-                "{} {} at {} was begun before the process ended, and nobody knows whether it was done: look, and restart the \
+                "{} {} at {} was begun before the process ended, and it is unknown whether it was done: look, and restart the \
                  workflow from this step where it was not",
                 question.provider, question.function, question.path
             )

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(of(&status, 90), Some(Restart::Begin));
         status["workflow"]["finished"] = json!(false);
         assert_eq!(of(&status, 100), None);
-        // Somebody restarted it meanwhile: the note goes with the run that begins.
+        // A user restarted it meanwhile: the note goes with the run that begins.
         status["workflow"] = Json::Null;
         assert_eq!(of(&status, 100), Some(Restart::Begin));
     }

@@ -22,7 +22,7 @@ pub struct RunStatus {
     pub message: String,
     /// It waits for a person.
     pub suspend: bool,
-    /// A step failed for good, or somebody ended it.
+    /// A step failed for good, or a user ended it.
     pub terminated: bool,
     /// Nothing of it goes on.
     pub finished: bool,

@@ -11,8 +11,8 @@ pub const APPLY_COMPONENT: &str = "apply-component";
 pub const SUSPEND: &str = "suspend";
 /// The type of a step that holds other steps.
 pub const STEP_GROUP: &str = "step-group";
-/// The type of a step that applies components as override policies change them, at the places of topology policies. Where nobody
-/// writes a workflow it stands for the policies.
+/// The type of a step that applies components as override policies change them, at the places of topology policies. Where the
+/// author writes no workflow it stands for the policies.
 pub const DEPLOY: &str = "deploy";
 /// Types of steps whose meaning no definition says.
 pub const BUILT_IN_STEPS: [&str; 4] = [APPLY_COMPONENT, DEPLOY, SUSPEND, STEP_GROUP];

@@ -348,7 +348,7 @@ impl RunValues {
         self.drop_empty(id);
     }
 
-    /// The step is over, and so nobody asks for the answers to its calls any more.
+    /// The step is over, and so no caller asks for the answers to its calls any more.
     pub(super) fn forget_calls(&mut self, id: &str) {
         if let Some(record) = self.steps.get_mut(id) {
             record.calls.clear();

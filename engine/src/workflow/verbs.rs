@@ -27,7 +27,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
 }
 
 impl RunStatus {
-    /// Nothing goes on until somebody resumes it: the whole run, or one step that is running.
+    /// Nothing goes on until a user resumes it: the whole run, or one step that is running.
     ///
     /// # Errors
     /// The run is over, or the step is not running.

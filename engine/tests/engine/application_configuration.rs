@@ -151,7 +151,7 @@ fn names_follow_revisions_only_when_a_trait_asks() {
     let name = web.traits[0].object["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("web-trait-"), "{name}");
     assert_eq!(web.traits[1].object["metadata"]["name"], "given");
-    assert!(!web.traits[0].defined, "nobody defined it");
+    assert!(!web.traits[0].defined, "it has no definition");
 
     snapshot.insert_resource("x/v1", "Versions", resource("versions"));
     snapshot
@@ -162,7 +162,7 @@ fn names_follow_revisions_only_when_a_trait_asks() {
 }
 
 #[test]
-fn what_the_status_names_and_nobody_wants_is_garbage() {
+fn unwanted_objects_of_the_status_are_garbage() {
     let mut snapshot = v1alpha2_snapshot();
     let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
     store(&mut snapshot, component("web", workload, json!([])), "ns");

@@ -72,5 +72,5 @@ fn a_configuration_keeps_what_the_trait_of_a_release_refers_to() {
         rendered.components()[0].traits[0].object["spec"]["workloadRef"].clone()
     };
     assert_eq!(referred(json!({"workloadRef": charted()})), charted());
-    assert_eq!(referred(json!({}))["kind"], "HelmRelease", "nobody knows more of it");
+    assert_eq!(referred(json!({}))["kind"], "HelmRelease", "its chart is unknown");
 }

@@ -59,7 +59,7 @@ fn a_revision_keeps_every_version_of_a_definition() {
     assert_eq!(kept.as_object().unwrap().keys().collect::<Vec<_>>(), ["note"]);
 }
 
-/// Other content in place of what was asked for would be a deployment nobody meant.
+/// Other content in place of the named version would be a deployment that no author meant.
 #[test]
 fn a_version_means_its_revision_or_nothing() {
     let mut snapshot = snapshot(&[note("new")]);
@@ -130,7 +130,7 @@ fn a_marker_for_a_secret_that_cannot_be_followed_is_refused_with_its_place() {
 }
 
 #[test]
-fn scopes_that_nobody_joins_are_told() {
+fn scopes_without_effect_are_reported() {
     let application = app("{name: a, type: note, scopes: {healthscopes.core.oam.dev: health}}");
     let plan = planned(&application, &snapshot(&[note("x")])).unwrap();
     let warnings = plan.warnings().to_string();

@@ -61,7 +61,7 @@ fn errors_in_a_template_point_into_its_file() {
 }
 
 #[test]
-fn fields_that_nobody_declares_are_told_with_the_nearest_name() {
+fn undeclared_fields_are_reported_with_the_nearest_name() {
     let template = "output: {\n  apiVersion: \"v1\"\n  kind: \"ConfigMap\"\n  data: {a: parameter.img, b: context.nme}\n}\nparameter: image: string\n";
     let component = "  - {name: web, type: own, properties: {image: nginx}}\n";
     let found = report(component, in_yaml("ComponentDefinition", template));

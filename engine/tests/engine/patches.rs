@@ -18,7 +18,7 @@ fn a_marker_counts_where_it_belongs_to_the_field() {
     assert_eq!(patched(TWO, &format!("// +patchKey=name\npatch: {{\n{change}\n}}")), expected);
     assert_eq!(patched(TWO, &format!("patch: #P\n#P: {{\n// +patchKey=name\n{change}\n}}")), expected);
     assert_eq!(patched(TWO, &format!("patch: {{if true {{\n// +patchKey=name\n{change}\n}}}}")), expected);
-    // A comment parted from the field by an empty line is nobody's.
+    // A comment parted from the field by an empty line belongs to no field.
     assert_eq!(patched(TWO, &format!("patch: {{\n// +patchKey=name\n\n{change}\n}}")), None);
 }
 

@@ -164,7 +164,7 @@ fn policies_of_one_type_count_together_and_the_first_rule_wins() {
     let graph = meant(&application).unwrap();
     let collects = graph.rendered().plan().rules().garbage_collect();
     assert!(collects.keeps_legacy() && collects.is_in_order() && !collects.continues_on_failure());
-    // Whoever deletes an application reads nothing else of it.
+    // The deletion of an application reads nothing else of it.
     assert_eq!(policy::revision_limit(application.value()), Some(3));
     assert!(policy::is_deleted_in_order(application.value()));
     let none = app(&json!([]), &Json::Null);
@@ -473,7 +473,7 @@ fn what_is_wrong_with_a_policy_is_told_with_place_and_advice() {
 }
 
 #[test]
-fn a_policy_that_nobody_knows_is_an_error_with_the_nearest_name() {
+fn an_unknown_policy_is_an_error_with_the_nearest_name() {
     let of = |type_: &str| meant(&app(&json!([{"name": "p", "type": type_}]), &Json::Null)).unwrap_err();
     let unknown = of("garbage-colect");
     let first = unknown.iter().next().unwrap();

@@ -73,7 +73,7 @@ fn a_trait_waits_for_the_answer_and_then_uses_it() {
 }
 
 #[test]
-fn a_caller_that_asks_nobody_is_told_so() {
+fn a_caller_without_providers_gets_an_error() {
     let errors = rendered(PROPERTIES, &Inputs::default()).unwrap_err();
     assert_eq!(errors.iter().next().unwrap().code, Code::NotSupported);
     let asking = Inputs { answers: Some(BTreeMap::new()), ..Inputs::default() };

@@ -27,7 +27,7 @@ fn the_pages_are_current() {
         let _ = write!(index, "\n## [{title}]({file})\n\n| type | |\n|---|---|\n");
         for definition in of_kind {
             let name = definition.name;
-            // Whoever shows the page leaves dots out of its anchors.
+            // The renderer of the page leaves dots out of its anchors.
             let anchor = name.replace('.', "");
             let _ = writeln!(index, "| [`{name}`]({file}#{anchor}) | {} |", definition.description);
             let _ = write!(

@@ -119,7 +119,7 @@ fn a_preview_says_what_is_made_later() {
     let documents = manifest::read("app.yaml", &application(ALL)).unwrap();
     let snapshot = snapshots::of(DEFINITIONS);
     let rendered = dry_run::render(&documents.as_slice()[0], &snapshot, &Templates::new()).unwrap();
-    let State::Ready(objects) = &rendered.components()[0].state else { unreachable!("it waits for nobody") };
+    let State::Ready(objects) = &rendered.components()[0].state else { unreachable!("it does not wait") };
     assert_eq!(objects.len(), 3, "{objects:?}");
     let text = dry_run::text(&rendered);
     assert!(text.contains("# trait last is made when the component is healthy: "), "{text}");

@@ -127,7 +127,7 @@ fn a_step_fails_breaks_and_waits_for_what_is_not_known() {
 }
 
 #[test]
-fn what_needs_nobody_is_computed() {
+fn calls_without_outside_providers_are_computed() {
     let text = r#"
 import ("vela/base64", "vela/time", "vela/util", "vela/cue", "vela/op")
 b: base64.#Encode & {$params: "hé"}
@@ -303,7 +303,7 @@ fn expressions_of_a_workflow_are_read() {
 }
 
 #[test]
-fn a_component_computes_what_it_asks_and_says_what_nobody_answers() {
+fn a_component_computes_its_calls_and_names_unanswered_ones() {
     let rendered = |text: &str| {
         vela_engine::render::single::component(text, &json!({"user": "me"}), &json!({"name": "web"}))
     };
@@ -320,7 +320,7 @@ chart: helm.#Render & {$params: chart: source: parameter.user}
 output: {apiVersion: "v1", kind: "ConfigMap", data: count: "\(len(chart.$returns.resources))"}
 parameter: user: string
 "#;
-    let Err(found) = rendered(text) else { panic!("nobody renders charts") };
+    let Err(found) = rendered(text) else { panic!("charts are not rendered") };
     let first = found.iter().next().unwrap();
     assert_eq!(first.code, Code::NotSupported);
     assert!(first.message.contains("helm render") && first.message.contains("chart"), "{first}");

@@ -228,7 +228,7 @@ fn every_misspelt_field_of_the_application_itself_is_told() {
     let application: Json = serde_json::from_str(APPLICATION).unwrap();
     let (mut names, mut silent) = (Vec::new(), Vec::new());
     fixed_names(&application, "", &mut names);
-    // Without these two nobody knows that it is an Application.
+    // Without these two the text is not known to be an Application.
     for pointer in names.iter().filter(|name| !["/apiVersion", "/kind"].contains(&name.as_str())) {
         let name = format!("{}{SLIP}", pointer.rsplit('/').next().unwrap());
         let text = serde_json::to_string_pretty(&misspelt(&application, pointer)).unwrap();

@@ -102,7 +102,7 @@ fn a_condition_sees_context_parameters_and_states() {
         {"name": "b", "type": "t", "if": "parameter.on", "properties": {"on": false}},
         {"name": "c", "type": "t", "if": "context.stepName == \"c\""},
         {"name": "d", "type": "t", "if": "context.name"},
-        {"name": "e", "type": "t", "if": "status.nobody.failed"},
+        {"name": "e", "type": "t", "if": "status.absent.failed"},
     ]);
     let mut run = TestRun::in_order(&steps);
     assert_eq!(run.pass_done().0, ["first-step", "a", "c"]);

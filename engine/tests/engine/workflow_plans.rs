@@ -94,7 +94,7 @@ fn a_definition_is_run_where_its_calls_are_answered() {
     let errors = steps("{name: make, type: chart, properties: {from: a}}").unwrap_err();
     let first = errors.iter().next().unwrap();
     assert_eq!(first.path, "spec.workflow.steps[2].type");
-    assert!(first.message.contains("nobody answers its call helm.#Render"), "{first}");
+    assert!(first.message.contains("no provider answers its call helm.#Render"), "{first}");
     let errors = steps("{name: go, type: deploy2env}").unwrap_err().to_string();
     assert!(errors.contains("workflow step type \"deploy2env\" is not supported yet"), "{errors}");
 }

@@ -82,25 +82,25 @@ fn message(status: Option<&StepStatus>) -> String {
 fn a_suspension_is_passed_once_it_is_resumed() {
     let step = json!([{"name": "hold", "type": "suspend", "properties": {"duration": "1m"}}]);
     let mut run = TestRun::in_order(&step);
-    let nobody = |_: &str| None;
-    assert!(matches!(pass(&mut run, SUSPEND, nobody).1, Idle::Suspended { until: Some(_) }));
+    let unanswered = |_: &str| None;
+    assert!(matches!(pass(&mut run, SUSPEND, unanswered).1, Idle::Suspended { until: Some(_) }));
     assert_eq!(message(run.status.step("hold")), "Suspended by field suspend");
     run.wait(60);
-    assert_eq!(pass(&mut run, SUSPEND, nobody).1, ended(RunPhase::Succeeded));
+    assert_eq!(pass(&mut run, SUSPEND, unanswered).1, ended(RunPhase::Succeeded));
 }
 
 #[test]
 fn each_suspension_of_a_step_has_its_own_resumption() {
     let twice = "import \"vela/builtin\"\na: builtin.#Suspend & {$params: {message: \"first\"}}\nb: builtin.#Suspend & {$params: {message: \"second\"}}";
     let mut run = TestRun::in_order(&json!([{"name": "hold", "type": "twice"}]));
-    let nobody = |_: &str| None;
-    pass(&mut run, twice, nobody);
+    let unanswered = |_: &str| None;
+    pass(&mut run, twice, unanswered);
     assert_eq!(message(run.status.step("hold")), "first");
     run.status.resume(None, run.now).unwrap();
-    assert_eq!(pass(&mut run, twice, nobody).1, Idle::Suspended { until: None });
+    assert_eq!(pass(&mut run, twice, unanswered).1, Idle::Suspended { until: None });
     assert_eq!(message(run.status.step("hold")), "second");
     run.status.resume(None, run.now).unwrap();
-    assert_eq!(pass(&mut run, twice, nobody).1, ended(RunPhase::Succeeded));
+    assert_eq!(pass(&mut run, twice, unanswered).1, ended(RunPhase::Succeeded));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_call_with_an_effect_outside_is_made_once() {
 }
 
 #[test]
-fn a_call_of_which_nobody_knows_whether_it_was_made_is_not_made_again() {
+fn a_call_of_unknown_outcome_is_not_made_again() {
     let steps =
         json!([{"name": "tell", "type": "request", "properties": {"url": "http://a", "ready": true}}]);
     let mut run = TestRun::in_order(&steps);

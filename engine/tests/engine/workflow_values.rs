@@ -47,10 +47,10 @@ fn a_value_goes_from_step_to_step() {
 
 #[test]
 fn a_step_waits_for_a_value_and_says_so() {
-    let steps = json!([{"name": "b", "type": "t", "inputs": [{"from": "nobody", "parameterKey": "x"}]}]);
+    let steps = json!([{"name": "b", "type": "t", "inputs": [{"from": "absent", "parameterKey": "x"}]}]);
     let mut run = TestRun::in_order(&steps);
     assert_eq!(run.pass_done().0, Vec::<String>::new());
-    assert_eq!((run.phases(), run.message("b")), (vec!["b pending".to_owned()], "Pending on Input: nobody"));
+    assert_eq!((run.phases(), run.message("b")), (vec!["b pending".to_owned()], "Pending on Input: absent"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn an_output_that_is_missing_is_none_and_told() {
 }
 
 #[test]
-fn a_failed_step_lets_nobody_wait_for_its_values() {
+fn no_step_waits_for_the_values_of_a_failed_one() {
     let steps = json!([
         {"name": "a", "type": "t", "outputs": [{"name": "value", "valueFrom": "output"}]},
         {"name": "b", "type": "t", "if": "always", "inputs": [{"from": "value", "parameterKey": "x"}]},

@@ -135,7 +135,7 @@ fn cycles(document: &Document, members: &[Member<'_>], mut edges: Edges, found: 
     }
 }
 
-/// Members each of which waits for the next, and the last for the first. Those that wait for nobody are dropped.
+/// Members each of which waits for the next, and the last for the first. Members that wait for no other are dropped.
 fn cycle(edges: &mut Edges) -> Option<Vec<usize>> {
     let mut waited_by: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut waits: BTreeMap<usize, usize> = BTreeMap::new();
@@ -157,7 +157,7 @@ fn cycle(edges: &mut Edges) -> Option<Vec<usize>> {
             }
         }
     }
-    // Whoever is left waits for somebody who is left: following that must come round.
+    // Every remaining member waits for another remaining one: following that must come round.
     let (mut way, mut seen) = (Vec::new(), BTreeSet::new());
     let mut at = *waits.keys().next()?;
     while seen.insert(at) {

@@ -14,7 +14,7 @@ pub(super) type Failure = (String, String);
 
 /// A value on its way into a document.
 enum Value {
-    /// As somebody wrote it: text that may be JSON.
+    /// The data as a user wrote it: text that may be JSON.
     Written(String),
     /// As it was read.
     Read(Json),

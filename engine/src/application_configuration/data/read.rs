@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         };
         if output.name.is_empty() && output.store.is_none() {
             if output.field.is_some() || !output.conditions.is_empty() {
-                let message = "an output that no store takes needs a name: nobody can ask for it";
+                let message = "an output that no store takes needs a name: no component can ask for it";
                 self.error(Code::MissingField, &output.at, message, None);
             }
             return None;

@@ -141,7 +141,7 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// A stage that nobody knows, and a patch of what is in the cluster by then, cannot be followed.
+/// An unknown stage, and a patch of objects that are in the cluster by then, cannot be followed.
 pub(super) fn refused(definition: &Definition, stages: &Stages, made: &cue::Trait) -> Option<Diagnostic> {
     let refuse = |message: String| Diagnostic::error(Code::BadDefinition, message);
     let stage = match definition.stage() {

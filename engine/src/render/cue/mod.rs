@@ -134,7 +134,7 @@ impl Template {
         Ok(Patch { tree, markers, origin: Some((value.clone(), self.clone())) })
     }
 
-    /// A parameter nobody declared is told even when something else fails: it may be the reason.
+    /// An undeclared parameter is reported even when something else fails: it may be the reason.
     fn with_undeclared<T>(
         &self,
         root: Option<Value>,
@@ -223,7 +223,7 @@ impl Template {
         root.validate(false).map_err(|errors| findings(&self.title, &errors))
     }
 
-    /// The template with the calls answered that need nobody outside.
+    /// The template with those calls answered that need no outside provider.
     fn answered(
         &self,
         parameter: &Parameters<'_>,
@@ -281,8 +281,8 @@ impl Template {
         found.or(objects).map(|(objects, _)| objects)
     }
 
-    /// A part of the template's value. What is incomplete because of a parameter nobody gave is told by that
-    /// parameter; a single open field stays open, since a later patch may close it.
+    /// A part of the template's value. An error that names the missing parameter explains incomplete fields; a single
+    /// open field stays open, since a later patch may close it.
     fn tree(&self, root: &Value, value: &Value, use_: Use) -> Result<Tree, Diagnostics> {
         let too_deep = || {
             let message = format!("{} is nested deeper than {DEPTH_LIMIT} levels", value.path());

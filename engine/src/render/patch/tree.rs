@@ -9,7 +9,7 @@ use crate::field_path;
 
 /// A value that is not a plain one: a default, a type or a bound that a concrete value may still meet.
 pub trait Constraint: fmt::Debug {
-    /// The value it stands for when nobody says more; nothing while it is incomplete.
+    /// The value it stands for by default; nothing while it is incomplete.
     fn default_value(&self) -> Option<Json>;
     /// It and a concrete value at once, or why they conflict.
     ///
@@ -55,7 +55,7 @@ pub struct Markers {
     pub strategy: Option<String>,
 }
 
-/// A value that nobody gave.
+/// A value without a source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {text} is not a value yet")]
 pub struct Incomplete {

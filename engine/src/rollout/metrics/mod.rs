@@ -2,8 +2,8 @@
 //!
 //! A batch whose pods are there is measured once an interval, for the first time after one interval, so that a query over that
 //! time sees the new pods only. Each metric needs `count` measurements in its range; one failure more than `failureLimit`
-//! closes the gate. What nobody can measure (no answer, no value, NaN) is a failure: it never opens the gate, and never waits
-//! for ever. All of it stands in the rollout's status, so a controller that starts anew goes on where it was.
+//! closes the gate. A measurement without a result (no answer, no value, NaN) is a failure: it never opens the gate, and never
+//! waits for ever. All of it stands in the rollout's status, so a controller that starts anew goes on where it was.
 
 mod check;
 mod prometheus;
@@ -147,7 +147,7 @@ pub fn gate(seen: &Seen<'_>, words: &BTreeMap<&'static str, String>) -> Gate {
     if let Some(why) = held(seen.status, seen.generation) {
         return Gate::Held(why.to_owned());
     }
-    // What failed once is measured from the beginning once somebody changed the object.
+    // A failed metric is measured from the beginning after a change of the object.
     let known = current(seen.status).filter(|analysis| analysis.failed_generation.is_none());
     let analysis = CanaryAnalysis {
         batch: seen.status.current_batch,

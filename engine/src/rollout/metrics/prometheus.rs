@@ -73,7 +73,7 @@ pub fn reading(status: u16, body: &[u8]) -> Result<f64, String> {
             }
             Some(several) => {
                 return Err(format!(
-                    "the query found {} values, and nobody can say which one is meant; aggregate them, for example with sum()",
+                    "the query found {} values, which leaves open which one is meant; aggregate them, for example with sum()",
                     several.len()
                 ));
             }

@@ -24,7 +24,7 @@ pub enum Origin {
         /// Its name.
         name: String,
     },
-    /// Nobody can say; why.
+    /// The value is unknown; why.
     Nowhere(String),
 }
 

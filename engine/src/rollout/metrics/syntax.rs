@@ -2,9 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// Time between two measurements where nobody says it.
+/// Time between two measurements by default.
 pub const DEFAULT_INTERVAL: &str = "1m";
-/// What a metric that fails does where nobody says it: the rollout waits for people.
+/// The default reaction to a failed metric: the rollout waits for people.
 pub const PAUSE: &str = "Pause";
 /// The rollout goes back to where it came from.
 pub const REVERT: &str = "Revert";

@@ -14,7 +14,7 @@ pub const BATCH_PAUSED: &str = "BatchPaused";
 pub const BATCH_PROGRESSING: &str = "BatchProgressing";
 /// The condition that tells of a rollout that goes back to its source: false on the way, true once it is there.
 pub const ROLLOUT_REVERTED: &str = "RolloutReverted";
-/// What `rolloutTargetSize` says while nobody knows it.
+/// The value of `rolloutTargetSize` while it is unknown.
 pub(super) const UNKNOWN_SIZE: i32 = -1;
 
 /// Where a rollout stands.
@@ -129,7 +129,7 @@ impl State {
     /// Before anything was looked at.
     pub const FIRST: Self = Self { rolling: R::LocatingTargetApp, batch: B::BatchInitializing };
 
-    /// The state that a status spells. A blank one is the first; one that nobody knows lets go of the workloads.
+    /// The state that a status spells. A blank one is the first; an unknown one lets go of the workloads.
     pub fn of(status: &RolloutStatus) -> Self {
         let batch = status.batch_rolling_state.as_deref().and_then(batch_state);
         let rolling = match status.rolling_state.as_str() {

@@ -144,7 +144,7 @@ fn illegal_transitions_fail_with_both_names() {
 }
 
 #[test]
-fn states_that_nobody_knows_let_go() {
+fn unknown_states_let_go() {
     assert_eq!(State::of(&status("", "")), State::FIRST);
     assert_eq!(State::of(&status("verifying", "")).rolling, R::VerifyingSpec);
     assert_eq!(State::of(&status("someday", "what")).rolling, R::RolloutFailing);

@@ -1,7 +1,7 @@
 //! Rolls a DaemonSet with the strategy OnDelete: old pods are deleted batch by batch.
 //!
-//! Kubernetes' DaemonSet knows no partition, so nobody but the one who deletes its pods can hold it back. OpenKruise's does,
-//! and changes in place.
+//! Kubernetes' DaemonSet has no partition, so only the client that deletes its pods can hold it back. OpenKruise's does, and
+//! changes in place.
 
 use serde_json::{Value as Json, json};
 use vela_kinds::readiness::{holds, is_observed};
@@ -35,7 +35,7 @@ impl<'a> Pods<'a> {
         let living = view.pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         let (new, mut old): (Vec<&Json>, Vec<&Json>) =
             living.partition(|pod| pod["metadata"]["labels"][POD_GENERATION].as_str() == newest);
-        // Pods that serve nobody go first, and otherwise the order of names decides.
+        // Pods that serve no traffic go first, and otherwise the order of names decides.
         old.sort_by_key(|pod| (is_ready(pod), pod["metadata"]["name"].as_str().unwrap_or_default()));
         Self { old, new }
     }

@@ -330,7 +330,7 @@ impl Workload for Replace {
         let total = sides.goal + sides.rest;
         if from > sides.rest || to < sides.goal || (sides.source.is_some() && from + to < total) {
             return WorkloadStep::fail(format!(
-                "the sizes were changed by somebody else: source and target have {from} and {to} pods after batch {}, and \
+                "the sizes were changed by another client: source and target have {from} and {to} pods after batch {}, and \
                  {} and {} were written",
                 view.batch_number(),
                 sides.rest,

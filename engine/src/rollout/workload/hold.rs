@@ -53,7 +53,7 @@ pub fn hold(workload: &mut Json, live: Option<&Json>) -> Result<(), String> {
     }
     match (group(&api_version), kind.as_str()) {
         ("apps", "Deployment") => merge(workload, json!({"spec": {"paused": true}})),
-        // It knows no partition; only whoever deletes its pods can hold it back.
+        // It has no partition; only the client that deletes its pods can hold it back.
         ("apps", "DaemonSet") => {
             workload["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
         }

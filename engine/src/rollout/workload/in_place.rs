@@ -1,7 +1,7 @@
 //! Rolls one object whose pods change in place: its partition lets as many pods change as the batches say.
 //!
-//! The partition says how far the object's own controller may go; how many pods it takes at a time is the object's own
-//! `maxUnavailable` and `maxSurge`, which nobody here touches.
+//! The partition says how far the object's own controller may go; the object's own `maxUnavailable` and `maxSurge`,
+//! which rollouts never touch, say how many pods it takes at a time.
 
 use serde_json::{Value as Json, json};
 use vela_kinds::readiness::is_observed;
@@ -191,7 +191,7 @@ impl Workload for InPlace {
 
     fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
         let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
-        // The size of now: somebody may have scaled the workload, and percentages mean what is there.
+        // The present size: a user may have scaled the workload, and percentages mean the present pods.
         let total = self.size(object);
         let goal = Sizes::rollout(view.plan, total).goal(view.batch());
         let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };

@@ -85,7 +85,7 @@ fn is_controller(reference: &Json, uid: &str) -> bool {
     reference["controller"] == true && reference["uid"] == uid
 }
 
-/// Is the workload controlled by whoever lends it to this rollout?
+/// Does the lender of the workload control it?
 fn is_lent(object: &Json, owner: &Owner) -> bool {
     owner.lenders.iter().any(|lender| owners(object).iter().any(|each| is_controller(each, lender)))
 }
@@ -98,7 +98,7 @@ pub fn is_controlled_by(object: &Json, owner: &Owner) -> bool {
         .any(|each| each["uid"] == owner.uid.as_str() && (is_lent || each["controller"] == true))
 }
 
-/// A controller that is somebody else forbids the rollout, and so does another rollout of a workload that is lent.
+/// A foreign controller forbids the rollout, and so does another rollout of a workload that is lent.
 pub(super) fn foreign_controller(object: &Json, owner: &Owner) -> Option<String> {
     let is_lender = |each: &&Json| owner.lenders.iter().any(|lender| is_controller(each, lender));
     let holds = |each: &&Json| {

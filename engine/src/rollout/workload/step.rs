@@ -77,7 +77,7 @@ pub enum Write {
 /// An event for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Should somebody look?
+    /// Does it need a look by a user?
     pub warning: bool,
     /// In a word or two.
     pub reason: &'static str,

@@ -16,8 +16,8 @@ use crate::workflow::spec::{Mode, STEP_GROUP, StepInput, StepOutput, StepSpec, i
 const CONTEXT: &str = "context.";
 
 impl<'a> Machine<'a> {
-    /// May the step begin? Else it says what it waits for, or that it is passed over. What is passed over in any case waits
-    /// for no value, which nobody may give any more.
+    /// May the step begin? Else it says what it waits for, or that it is passed over. A step that is passed over in any
+    /// case waits for no value, which may never come.
     pub(super) fn may_begin(&mut self, step: &'a StepSpec, list: List<'a>, now: Timestamp) -> bool {
         let goes_by_others = step.condition.is_none() && !self.limits.suspend_on_failure;
         if goes_by_others && self.is_ended() {
@@ -56,7 +56,7 @@ impl<'a> Machine<'a> {
         step.depends_on.iter().find(is_open).map(String::as_str)
     }
 
-    /// The first value that it takes and that somebody may still give. Groups take none.
+    /// The first value that it takes and that another step may still give. Groups take none.
     fn awaited_input(&self, step: &'a StepSpec) -> Option<&'a str> {
         if step.is_group() {
             return None;
@@ -198,7 +198,7 @@ impl<'a> Machine<'a> {
                 let at = self.status.steps.iter().position(|status| status.name == group);
                 let at = at.unwrap_or(self.status.steps.len());
                 if at == self.status.steps.len() {
-                    // A group is begun before its steps; a status that somebody else wrote may lack it.
+                    // A group is begun before its steps; a foreign status may lack it.
                     let of_group = StepStatus::begin(format!("{id}g"), group, STEP_GROUP, phase, now);
                     self.status.steps.push(of_group);
                 }

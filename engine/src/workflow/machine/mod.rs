@@ -1,9 +1,9 @@
-//! The state machine of a workflow: a spec, what a run has come to, and the outcome of each step → the next step to be run,
-//! or why none is; asks nobody, and reads no clock.
+//! The state machine of a workflow: a spec, the state of a run, and the outcome of each step → the next step to be run, or
+//! why none is; sends no request, and reads no clock.
 //!
-//! Whoever runs a workflow asks for the [`next`](Machine::next) step, runs it, [`report`](Machine::report)s its outcome,
-//! stores status and values, and asks again. Each step is given out at most once by a machine: what is not done then is
-//! looked at by the next reconcile, with a machine of its own.
+//! The runner of a workflow asks for the [`next`](Machine::next) step, runs it, [`report`](Machine::report)s its
+//! outcome, stores status and values, and asks again. Each step is given out at most once by a machine: what is not done
+//! then is looked at by the next reconcile, with a machine of its own.
 //!
 //! ```
 //! use jiff::Timestamp;
@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
             }
             // What it waits for was not stored before the process was ended: it says so once more.
             StepPhase::Suspending => {}
-            // Somebody resumed it.
+            // A user resumed it.
             StepPhase::Running => self.values.resume(&id, now),
             StepPhase::Failed => return self.values.next_try(&id).is_none_or(|at| at <= now),
             StepPhase::Pending | StepPhase::Succeeded | StepPhase::Skipped => {}

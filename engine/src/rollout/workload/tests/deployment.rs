@@ -30,7 +30,7 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
     assert_eq!(case.step(true, |workload, view| workload.finalize_batch(view)).outcome, Outcome::Done);
     case.source = Some(deployment("old", 3, 3, 3));
     let step = case.step(true, |workload, view| workload.finalize_batch(view));
-    assert!(why(&step).contains("changed by somebody else"), "{step:?}");
+    assert!(why(&step).contains("changed by another client"), "{step:?}");
 }
 
 #[test]
