@@ -1,8 +1,8 @@
 //! What the controllers ask of a cluster, as roles: what they need for themselves, and what applications make through them.
 //!
-//! Nothing here is `cluster-admin`: unless applications act on behalf of their authors ([`BEHALF`]), whoever may create an
-//! Application has, in effect, the rights of the controller. A platform team that lets applications make more kinds gives those in a ClusterRole with the label [`AGGREGATE`].
-//! The scenarios of this room judge every request of the controllers by these rules, and find rules nobody uses.
+//! Nothing here is `cluster-admin`: unless applications act on behalf of their authors ([`BEHALF`]), a user who may create an Application has, in
+//! effect, the rights of the controller. A platform team that lets applications make more kinds gives those in a ClusterRole with the label
+//! [`AGGREGATE`]. The scenarios of this room judge every request of the controllers by these rules, and find unused rules.
 
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ pub const IMPERSONATE: &str = "vela-core-impersonate";
 pub const HOME: &[Rule] =
     &[rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"])];
 
-/// The same where they serve webhooks: the certificate, where nobody else gives one.
+/// The same where they serve webhooks: the certificate, where no other process gives one.
 pub const CERTIFICATE: &[Rule] = &[rule("", &["secrets"], &["get", "create", "update"])];
 
 /// What the webhooks need beyond [`OWN`]: to tell API servers their certificate authority, and to find bindings.
@@ -196,7 +196,8 @@ pub const MADE: &[Rule] = &[
     rule("terraform.core.oam.dev", &["configurations"], READ_MAKE),
 ];
 
-/// What applications make only where the operator says so: whoever makes Secrets in every namespace reads them there.
+/// Kinds that applications make only where the operator says so: a user who makes Secrets in every namespace reads them
+/// there.
 pub const SECRETS: &[Rule] = &[rule("", &["secrets"], READ_MAKE)];
 
 /// The same: a pod can be more than its author, and the workloads above make pods in a way that admission knows.
@@ -238,7 +239,7 @@ pub const AUTHOR: &[Rule] = &[
     ),
 ];
 
-/// What somebody who looks may see in a namespace; added to the ClusterRoles `view`, `edit` and `admin`.
+/// The rights of a viewer in a namespace; added to the ClusterRoles `view`, `edit` and `admin`.
 pub const VIEWER: &[Rule] = &[rule("core.oam.dev", &["*"], READ), rule("standard.oam.dev", &["*"], READ)];
 
 /// What everybody who is known to the cluster may see in the system namespace: the definitions that everybody may use, and
@@ -286,7 +287,7 @@ pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
              --authenticate-application"
         ),
         Some(user) => format!(
-            "; it was asked on behalf of {user}, who wrote it last: give {user} that right, or let somebody who has it write it"
+            "; it was asked on behalf of {user}, who wrote it last: give {user} that right, or let a user who has it write it"
         ),
     }
 }
@@ -306,7 +307,7 @@ pub fn objects(namespace: &str, needs: Needs) -> Vec<Value> {
     makes.extend(PODS.iter().filter(|_| needs.pods));
     if needs.behalf {
         makes.iter_mut().for_each(|rule| rule.verbs = READ);
-        // Of a MetricsTrait that is gone nobody is left to act for.
+        // A deleted MetricsTrait leaves no author to act for.
         makes.push(rule("monitoring.coreos.com", &["servicemonitors"], &["delete"]));
         // Schemas of parameters, and what the steps of a workflow give each other, are the controllers' own bookkeeping.
         makes.push(rule("", &["configmaps"], &["create", "patch", "delete"]));

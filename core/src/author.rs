@@ -2,8 +2,8 @@
 //!
 //! Only where the operator asks for it (`--authenticate-application`), because only then is a stamp a fact: admission
 //! writes it. What is made, changed, deleted or read *for* an application goes through [`Actor`]; bookkeeping (status,
-//! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where nobody is known to
-//! act for, nothing is executed and nothing deleted.
+//! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where the author is
+//! unknown, nothing is executed and nothing deleted.
 
 use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Nobody is known on whose behalf an object could be acted for.
+/// The author on whose behalf the controllers would act for an object is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UnknownAuthor(String);
@@ -86,7 +86,8 @@ impl Actor {
         })
     }
 
-    /// Whoever the API server is said to have refused everything: what is there stays, what is gone is seen to be.
+    /// The account that the API server is said to have refused everything: what is there stays, what is gone is seen to
+    /// be.
     pub(crate) fn without_author(context: &Context, unknown: &UnknownAuthor) -> Self {
         Self::through(context, refusing_client(&unknown.0), Rights::None)
     }
@@ -117,8 +118,8 @@ impl Actor {
         &self.applier
     }
 
-    /// The same for the record of an application, and what is stored beside it: no author needs rights on that. Where there
-    /// is nobody to act for, it stays as well, for with it goes what runs.
+    /// The same for the record of an application, and what is stored beside it: no author needs rights on that. Where the
+    /// author is unknown, it stays as well, for with it goes what runs.
     pub(crate) fn for_record(&self, context: &Context) -> Self {
         if self.rights == Rights::None { self.clone() } else { Self::own(context) }
     }
@@ -151,8 +152,8 @@ impl Actor {
     }
 }
 
-/// Did the controllers write this record themselves? Asked where they act for authors, and always true elsewhere: whoever can
-/// forge a record there can write an Application that does the same.
+/// Did the controllers write this record themselves? Asked where they act for authors, and always true elsewhere: a user who
+/// can forge a record there can write an Application that does the same.
 pub(crate) async fn is_own_record(context: &Context, record: &DynamicObject) -> Result<bool, kube::Error> {
     let Some(authors) = &context.authors else { return Ok(true) };
     let namespace = record.metadata.namespace.as_deref().unwrap_or_default();
@@ -166,7 +167,7 @@ impl UnknownAuthor {
     fn of(object: &DynamicObject, unknown: &AuthorError) -> Self {
         let (key, kind) = (Key::of(object), kind_of(object));
         Self(format!(
-            "{kind} {key} is not executed, and nothing of it is deleted: {unknown}. Somebody whose rights it may use writes it \
+            "{kind} {key} is not executed, and nothing of it is deleted: {unknown}. A user whose rights it may use writes it \
              while the webhooks of vela-core are registered, for example: {}",
             touch(&kind, &key)
         ))
@@ -176,7 +177,7 @@ impl UnknownAuthor {
         let (key, kind) = (Key::of(configuration), kind_of(configuration));
         Self(format!(
             "{kind} {key} is not executed, and nothing of it is deleted: vela-core wrote it for an Application that is not \
-             there. To keep it, somebody whose rights it may use writes it, for example: {}",
+             there. To keep it, a user whose rights it may use writes it, for example: {}",
             touch(&kind, &key)
         ))
     }
@@ -186,7 +187,7 @@ fn kind_of(object: &DynamicObject) -> String {
     object.types.as_ref().map_or_else(|| "object".to_owned(), |types| types.kind.clone())
 }
 
-/// A write that changes nothing of what is wanted, and makes whoever does it the author.
+/// A write that changes nothing of what is wanted, and makes the writer the author.
 pub(crate) fn touch(kind: &str, key: &Key) -> String {
     format!(
         "kubectl annotate {} {} -n {} authored=\"$(date)\" --overwrite",

@@ -16,12 +16,12 @@ pub(crate) enum NotComputed {
     /// There was no memory or no time for it; in the words of who refused it.
     #[error("{0}")]
     Interrupted(String),
-    /// The process ends: whoever comes after it computes it, and nobody need hear of it.
+    /// The process ends: the next process computes it, and no caller need hear of it.
     #[error("the process ends")]
     Ends,
 }
 
-/// Cancels what nobody waits for any more.
+/// Cancels computations that no caller waits for any more.
 struct Cancelled(Arc<Allowance>);
 
 impl Drop for Cancelled {

@@ -23,7 +23,7 @@ const CLAIM: &str = "cannot apply the persistentvolumeclaim";
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let base = ReconcilerBase::new::<ContainerizedWorkload>(context, FIELD_MANAGER, &[]);
     let resource = ApiResource::erase::<ConfigMap>(&());
-    // A cluster has many ConfigMaps that are nobody's here; those of applications carry this label.
+    // A cluster has many foreign ConfigMaps; those of applications carry this label.
     let maps = context.cache.informer(Watch::metadata(resource).labelled(labels::APP_COMPONENT));
     let owned =
         maps.index(|map| map.metadata.owner_references.iter().flatten().map(|o| o.uid.clone()).collect());
@@ -81,8 +81,8 @@ impl DeployedWorkload for Containerized {
     }
 }
 
-/// Makes the claims that are not there, and lets those grow that are too small. None is deleted, here or anywhere: their data
-/// is nobody's to throw away.
+/// Makes the missing claims, and lets those grow that are too small. None is deleted, here or anywhere: only the user may
+/// throw their data away.
 async fn claim_disks(
     base: &ReconcilerBase,
     look: &TrackedReads,

@@ -90,7 +90,7 @@ impl Context {
         }
     }
 
-    /// The same, asking nobody elsewhere but this one.
+    /// The same, asking this answerer alone.
     #[must_use]
     pub fn with_egress_override(mut self, egress_override: Arc<dyn EgressOverride>) -> Self {
         self.egress = Egress::answered_by(egress_override);

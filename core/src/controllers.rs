@@ -21,9 +21,9 @@ use crate::{
 pub struct Process {
     /// What the controllers do.
     pub options: Options,
-    /// Who takes part in the reconciles of ApplicationConfigurations; nobody unless told otherwise.
+    /// The parts that take part in the reconciles of ApplicationConfigurations; none by default.
     pub hooks: crate::Hooks,
-    /// Who answers what objects ask of elsewhere in place of the network; nobody unless told otherwise.
+    /// The parts that answer requests of objects in place of the network; none by default.
     pub egress_override: Option<Arc<dyn crate::EgressOverride>>,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
     pub health: Option<Endpoint>,
@@ -103,7 +103,7 @@ impl Controllers {
     }
 }
 
-/// Ends the evaluations of templates when a stop is asked for: nobody waits for what they would give.
+/// Ends the evaluations of templates when a stop is asked for: no caller waits for their results.
 fn end_with(stop: &crate::Stop, context: &Context) {
     let (stop, computations) = (stop.clone(), context.computations.clone());
     tokio::spawn(async move {

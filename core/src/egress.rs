@@ -33,7 +33,7 @@ pub trait EgressOverride: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// One request to a URL that somebody wrote. Its headers may be keys, so it says nothing of itself.
+/// One request to a URL that a user wrote. Its headers may be keys, so it says nothing of itself.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -114,12 +114,12 @@ impl Egress {
         Self { egress_policy, client, short, instead: None, rate_limits: RateLimits::default() }
     }
 
-    /// Asks nobody but this one.
+    /// Asks only this one.
     pub(crate) fn answered_by(egress_override: Arc<dyn EgressOverride>) -> Self {
         Self { instead: Some(egress_override), ..Self::new(EgressPolicy::Services) }
     }
 
-    /// What somebody who stands in for elsewhere says of a metric.
+    /// The measurement of a metric by a stand-in for the network.
     pub(crate) fn measured(&self, path: &str) -> Option<Result<f64, String>> {
         self.instead.as_ref()?.measure(path)
     }
@@ -129,7 +129,7 @@ impl Egress {
         client.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
-    /// How often something may be asked, where whoever asks says so.
+    /// The number of attempts, where the caller sets it.
     pub(crate) fn rate_limits(&self) -> &RateLimits {
         &self.rate_limits
     }
@@ -269,11 +269,11 @@ mod tests {
             bytes_at_most: 9,
             tls: None,
         };
-        let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/", nobody.local_addr().unwrap());
+        let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", unused.local_addr().unwrap());
         let silent = egress.ask(&request(&url, "a")).await.unwrap_err();
         assert!(matches!(silent, NoAnswer::Unknown(_)), "{silent:?}");
-        drop(nobody);
+        drop(unused);
         let gone = egress.ask(&request(&url, "a")).await.unwrap_err();
         assert!(matches!(gone, NoAnswer::NotSent(_)), "{gone:?}");
         for request in

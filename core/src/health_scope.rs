@@ -67,7 +67,8 @@ impl Reconciler for HealthScopeReconciler {
         let unanswered = checked.iter().any(|checked| checked.unanswered);
         let conditions: Vec<_> = checked.iter().map(|checked| health::workload(&checked.found)).collect();
         self.report(&live, &scope, conditions).await?;
-        // What can be watched wakes the scope; the clock is for whoever asked for it, and for what gave no answer.
+        // A change of a watched object wakes the scope; the clock is for scopes that ask for it, and for objects
+        // without an answer.
         let interval = seconds(scope.spec.probe_interval).or_else(|| unanswered.then_some(INTERVAL));
         Ok(interval.filter(|_| count > 0).map_or(Action::Done, Action::RequeueAfter))
     }

@@ -1,9 +1,9 @@
 //! Decides whether an object with a changed immutable field may be recreated, and says what people can do where it may
 //! not.
 //!
-//! The API server knows which fields those are, so its answer decides, not a list of fields. Only what holds nothing that
-//! the application does not say is made again; everything else, and every kind that is not known here, is left alone:
-//! nobody can bring back what was in a volume.
+//! The API server knows which fields those are, so its answer decides, not a list of fields. Only an object that holds
+//! nothing but what the application says is made again; everything else, and every unknown kind, is left alone: the data
+//! of a volume cannot be brought back.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +46,7 @@ pub(crate) fn fields(error: &runtime_apply::Error) -> Option<Vec<String>> {
 }
 
 /// Why the live object is not deleted to be made again, and what people can do; nothing where it may be. `owner` is the uid of
-/// whoever wants it: an ApplicationConfiguration controls what it makes.
+/// the object that wants it: an ApplicationConfiguration controls what it makes.
 pub(crate) fn why_retained(desired: &DynamicObject, live: &DynamicObject, owner: &str) -> Option<String> {
     let types = desired.types.clone().unwrap_or_default();
     let group = types.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -97,7 +97,7 @@ fn foreign_content(desired: &DynamicObject, live: &DynamicObject) -> Option<Stri
     let keys = parts.iter().filter_map(|part| live.data.get(*part)?.as_object());
     let foreign = keys.flat_map(|part| part.keys()).find(|key| !has(key))?;
     Some(format!(
-        "somebody else put {foreign:?} into it, so vela does not delete it: delete it by hand, and it is made again"
+        "another client put {foreign:?} into it, so vela does not delete it: delete it by hand, and it is made again"
     ))
 }
 

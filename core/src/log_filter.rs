@@ -11,7 +11,8 @@ const QUOTES_ANSWERS: &str = "kube_client::client";
 /// The library of watches warns at each attempt that is forbidden. Ours say once what they may not follow.
 const WARNS_AGAIN: &str = "kube_runtime::watcher";
 
-/// The filter for a level or a list of targets and levels. Whoever names the client's own target gets what it says.
+/// The filter for a level or a list of targets and levels. An operator who names the client's own target gets what it
+/// says.
 pub fn filter(level: &str) -> Result<EnvFilter, ParseError> {
     let mut wanted = EnvFilter::try_new(level)?;
     if !level.contains(WARNS_AGAIN) {

@@ -29,7 +29,7 @@ async fn main() -> ExitCode {
     let args = match Args::read(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => {
-            // Nobody is left to tell when the terminal is gone.
+            // No reader is left when the terminal is gone.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }

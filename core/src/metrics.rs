@@ -101,12 +101,12 @@ fn long() -> Histogram {
 impl Metrics {
     /// Figures about each application too, where the operator wants them.
     pub(crate) fn of_each(self, wanted: bool) -> Self {
-        // Nobody has asked for any yet.
+        // No client has asked for any yet.
         let _ = self.stored.of_each.set(wanted);
         self
     }
 
-    /// Offers everything to whoever scrapes this process.
+    /// Offers everything to clients that scrape this process.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
             "application_reconcile_time_seconds",
@@ -131,7 +131,7 @@ impl Metrics {
         registry.register_collector(Box::new(self.stored.clone()));
     }
 
-    /// The applications that are counted when somebody scrapes.
+    /// The applications that are counted when a client scrapes.
     pub(crate) fn count(&self, applications: &Arc<Informer>) {
         // The first copy is as good as any other: one cache serves the whole process.
         let _ = self.stored.applications.set(applications.clone());
@@ -191,7 +191,7 @@ impl Collector for Stored {
         let of_each = self.of_each.get().copied().unwrap_or_default();
         let (mut counts, mut each) = (Counts::default(), Each::default());
         if let Some(applications) = self.applications.get() {
-            // One by one: nobody who works is to wait until thousands are read.
+            // One by one: no worker is to wait until thousands are read.
             for key in applications.keys() {
                 let Some(application) = applications.get(&key) else { continue };
                 let status = &application.data["status"];

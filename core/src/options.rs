@@ -30,7 +30,7 @@ pub const DEFINITION_REVISION_LIMIT: usize = 20;
 /// Applications that take up changed definitions at the same time unless told otherwise. One that does not get well holds
 /// its place for a while, so that a definition that is valid and wrong spoils few.
 pub const DEFINITION_UPDATES_AT_ONCE: usize = 10;
-/// Time between two resyncs: watches bring every change at once, so a resync only mends what nobody foresaw.
+/// Time between two resyncs: watches bring every change at once, so a resync only mends unforeseen errors.
 pub const RESYNC: Duration = Duration::from_secs(60 * 60);
 /// Time after which an unmet dependency is looked at again; its watch usually wakes it long before.
 pub const DEPENDENCY_WAIT: Duration = Duration::from_secs(30);
@@ -76,7 +76,7 @@ pub struct Options {
     pub authenticate_application: bool,
     /// Which addresses may be asked because a URL in an object of a user says so.
     pub egress_policy: EgressPolicy,
-    /// How far applications reach that act for nobody.
+    /// How far applications reach that act for no author.
     pub bounds: Bounds,
     /// What evaluations of templates may use, one and all together.
     pub rendering: RenderLimits,

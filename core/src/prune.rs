@@ -11,8 +11,8 @@
 //! 4. the owner, and what else decided, is read from the server and is what this reconcile rendered;
 //! 5. the delete names the uid and the version of the object that was read.
 //!
-//! Whoever wants a marked object again takes the mark off and writes the object, so its version moves, and a delete
-//! that was decided before, however late it is sent, fails.
+//! A reconcile that wants a marked object again takes the mark off and writes the object, so its version moves, and a
+//! delete that was decided before, however late it is sent, fails.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,8 +31,8 @@ use crate::context::Context;
 use crate::successors;
 
 /// How long an owner's content must have been the same before anything that it does not name is deleted. People and
-/// tools that go back to the former content right after a change do so within a second or two, and a rest that
-/// stays two seconds longer disturbs nobody.
+/// tools that go back to the former content right after a change do so within a second or two, and a rest that stays
+/// two seconds longer disturbs no user.
 pub(crate) const QUIET: Duration = Duration::from_secs(2);
 
 /// Owners remembered at most; beyond it the memory starts anew, at the price of waiting once more.
@@ -101,8 +101,9 @@ pub(crate) async fn delete(
     pruned(acting.applier().delete_confirmed(api_version, kind, key, guard, confirm).await)
 }
 
-/// Delete one object of an owner that is being deleted itself: nobody can want it again, so no time is waited. The
-/// server is asked whether it is that very owner that goes, and the delete names uid and version of what was judged.
+/// Deletes one object of an owner that is being deleted itself: no reconcile can want it again, so no time is waited.
+/// The server is asked whether it is that very owner that goes, and the delete names uid and version of what was
+/// judged.
 pub(crate) async fn delete_with_owner(
     decision: &Decision<'_>,
     (api_version, kind, key): (&str, &str, &Key),

@@ -98,7 +98,7 @@ pub(crate) async fn remove_former(
     if !cluster.confirm(&Key::of(owner).namespace, definitions).await.map_err(failed)? {
         return Ok(Removal::Later(Some(CONFLICT_WAIT)));
     }
-    // Nothing goes for an object that nobody may make or that the API server does not take.
+    // Nothing goes for an object that the author may not make or that the API server does not take.
     let dry = PostParams { dry_run: true, field_manager: Some(crate::context::FIELD_MANAGER.to_owned()) };
     match api.create(&dry, desired).await {
         Ok(_) => {}

@@ -45,8 +45,8 @@ pub(crate) async fn write(
     Ok(patch(api, informer, object, status, Part::Status).await?.is_some())
 }
 
-/// [`write`], unless somebody wrote the object since `object` was read: a person steers a workflow by its status, and is not
-/// overwritten. That is a conflict (409). Gives the object as it was written.
+/// [`write`], unless another client wrote the object since `object` was read: a person steers a workflow by its status, and
+/// is not overwritten. That is a conflict (409). Gives the object as it was written.
 pub(crate) async fn write_unless_changed(
     api: &Api<DynamicObject>,
     informer: &Informer,
@@ -99,7 +99,7 @@ async fn patch(
             informer.observe(written.clone());
             Ok(Some(written))
         }
-        // Gone meanwhile: nobody is left to tell.
+        // Gone meanwhile: no object is left to report to.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(error),
     }
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(status["nodeInfo"][field], wanted, "{status}");
         }
         assert_eq!(status["phase"], "Running");
-        // A namesake made meanwhile is somebody else.
+        // A namesake made meanwhile is another object.
         nodes.delete("one", &DeleteParams::default()).await.unwrap();
         let mut namesake = copy.clone();
         (namesake.metadata.resource_version, namesake.metadata.uid) = (None, None);

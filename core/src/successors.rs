@@ -34,7 +34,7 @@ pub(crate) async fn not_served(
             Err(Error::Unknown { .. }) if kind(discovery, &api_version, &name).await?.is_some() => {
                 not_served.insert((api_version, name));
             }
-            // The apply says that nobody knows the kind.
+            // The apply says that the kind is unknown.
             Err(Error::Unknown { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -27,7 +27,7 @@ pub struct Webhooks {
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// A folder that somebody else fills.
+    /// A folder that another process fills.
     Folder(PathBuf),
     /// A Secret that we fill, together with other replicas.
     Secret {
@@ -45,7 +45,7 @@ pub enum Certificate {
 pub struct TraitInjector {
     /// Where.
     pub address: SocketAddr,
-    /// Folder with [`INJECTOR_FILES`], which somebody else fills.
+    /// Folder with [`INJECTOR_FILES`], which another process fills.
     pub folder: PathBuf,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn injector(context: &Context, injector: TraitInjector) -> Server {
     let TraitInjector { address, folder } = injector;
     let certificates =
         CertificateSource::Directory(Directory { files: INJECTOR_FILES, ..Directory::from(folder) });
-    // Whoever registered it told API servers whom to trust.
+    // The registrar of the webhook told API servers which authority to trust.
     let config = Config { address, certificates, bundles: None, limits: Limits::default() };
     let judges = vela_webhooks::Webhooks::new(context.client.clone(), Arc::default());
     Server::new(config, Arc::new(judges.only_injecting()))

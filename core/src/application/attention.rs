@@ -6,7 +6,7 @@ use vela_crds::{annotations, labels};
 /// The release that this controller is of.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Did somebody ask that nothing is done for the application, or that only a controller of another release does? Not even its
+/// Did a user ask that nothing is done for the application, or that only a controller of another release does? Not even its
 /// end is looked after then, as upstream.
 pub(super) fn is_left_alone(application: &DynamicObject) -> bool {
     let paused = application.metadata.labels.as_ref().and_then(|all| all.get(labels::PAUSE));

@@ -61,7 +61,7 @@ impl ClusterReader {
         self.reader.insert_registered(resources, snapshot).await
     }
 
-    /// An object as its kind's watch has it; of kinds that are not ours only objects labelled as somebody's.
+    /// An object as its kind's watch has it; of foreign kinds only objects with the label of an owner.
     pub(crate) async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, Error> {
         self.reader.object(key).await
     }
@@ -95,7 +95,7 @@ impl ClusterReader {
         Ok(true)
     }
 
-    /// A definition as a revision recorded it; whoever asks remembers the answer.
+    /// A definition as a revision recorded it; the caller remembers the answer.
     pub(crate) async fn recorded(&self, object: &DynamicObject) -> Result<Arc<Definition>, Error> {
         self.reader.definition(&Document::from_object(json(object))).await
     }

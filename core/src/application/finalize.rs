@@ -55,7 +55,7 @@ pub(super) async fn finalize(
         return Ok(Action::Done);
     }
     let acting = Actor::for_author(&reconciler.context, application)
-        .unwrap_or_else(|nobody| Actor::without_author(&reconciler.context, &nobody));
+        .unwrap_or_else(|unknown| Actor::without_author(&reconciler.context, &unknown));
     let deleted = delete_all(reconciler, &Application::of(application, acting)).await;
     if matches!(deleted, Ok(true)) {
         return match reconciler.set_finalizers(key, application, &others).await {

@@ -71,8 +71,8 @@ pub(super) async fn live(
     (owned::application_of(&live).as_ref() == Some(application)).then(|| fetch::json(&live))
 }
 
-/// An object that policies let the application read or share, as the server has it: it may be another's, or nobody's, so no
-/// copy holds it. What cannot be read now is looked for by the next reconcile.
+/// An object that policies let the application read or share, as the server has it: it may have another owner or none, so
+/// no copy holds it. What cannot be read now is looked for by the next reconcile.
 async fn elsewhere(
     reconciler: &ApplicationReconciler,
     acting: &Actor,

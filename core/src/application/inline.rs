@@ -182,8 +182,8 @@ async fn bring_to(
     typed(&written).map_err(|error| unavailable(&error))
 }
 
-/// The name under which the revision is rolled out. Whoever goes back to a former content gets a new revision of it; what
-/// runs of the former one need not be replaced by its equal.
+/// The name under which the revision is rolled out. A user who goes back to a former content gets a new revision of it;
+/// what runs of the former one need not be replaced by its equal.
 fn twin(
     reconciler: &ApplicationReconciler,
     key: &Key,

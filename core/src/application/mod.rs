@@ -172,7 +172,7 @@ impl ApplicationReconciler {
         metrics.stage(Stage::Revision, began.elapsed());
         let began = tokio::time::Instant::now();
         let outcome = match Route::choose(self, application, &graph).await? {
-            // Whoever deploys names the revisions that are still needed.
+            // The user or tool that deploys names the revisions that are still needed.
             Route::Recorded => Outcome::left_to_others(Status::recorded(&graph), true),
             // Former revisions go as they do after an application was applied.
             Route::Rollout(status) => Outcome::rolled(*status),
@@ -199,8 +199,8 @@ impl ApplicationReconciler {
         }
     }
 
-    /// Write the status, and say whether it was another one. Where a person may steer a workflow by it, it is written over
-    /// this version only: nothing where somebody was faster.
+    /// Writes the status, and says whether it was another one. Where a person may steer a workflow by it, it is written
+    /// over this version only: nothing where another writer was faster.
     async fn write_status(
         &self,
         key: &Key,

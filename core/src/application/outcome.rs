@@ -39,7 +39,7 @@ impl Outcome {
         Self { under_way, ..self }
     }
 
-    /// Where somebody else applies them.
+    /// Where another controller applies them.
     pub(super) fn left_to_others(status: Status, complete: bool) -> Self {
         Self { status, complete, retry: false, again: None, under_way: false, steered: None }
     }

@@ -43,7 +43,7 @@ impl OwnedKinds {
         let informer = self.context.cache.informer(watch.clone());
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(queue) = queue {
-            // The lock is held until the handler is in place: nobody may read the copy before it wakes.
+            // The lock is held until the handler is in place: no reader may see the copy before it wakes.
             let owner = self.owner;
             let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
             if woken.insert(watch) {
@@ -190,7 +190,7 @@ pub(crate) fn may_change(
     }
 }
 
-/// Is the object nobody's, so that the application may make it its own where it is asked to?
+/// Has the object no owner, so that the application may make it its own where it is asked to?
 pub(crate) fn may_take_over(
     application: &Application<'_>,
     desired: &DynamicObject,

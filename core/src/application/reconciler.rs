@@ -103,7 +103,7 @@ impl ApplicationReconciler {
         Api::namespaced_with(self.context.client.clone(), &key.namespace, resource)
     }
 
-    /// Write these finalizers, unless somebody else changed the application meanwhile.
+    /// Writes these finalizers, unless another client changed the application meanwhile.
     pub(super) async fn set_finalizers(
         &self,
         key: &Key,

@@ -50,7 +50,8 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Forget what was refused: it was never made, and nobody might be allowed to see that when the application goes.
+    /// Forgets a refused object: it was never made, and the account might not be allowed to see that when the
+    /// application goes.
     pub(crate) async fn forget_refused(
         &mut self,
         records: &Records,
@@ -68,8 +69,8 @@ impl RecordWriter {
         self.write(records, application).await
     }
 
-    /// Forget which object had this name, before another one is made in its place: the former uid would make the new
-    /// object somebody else's if the reconcile ended before the new uid is written.
+    /// Forgets which object had this name, before another one is made in its place: the former uid would make the new
+    /// object a foreign one if the reconcile ended before the new uid is written.
     pub(crate) async fn forget_former(
         &mut self,
         records: &Records,
@@ -114,8 +115,8 @@ impl Records {
         &self.trackers
     }
 
-    /// The application whose record somebody else wrote: a rollout, or a process that was leading before, whose request was
-    /// on its way for long. What it says may not be so any more.
+    /// The application whose record another writer changed: a rollout, or a former leader, whose request was on its way for
+    /// long. The copy of the record may be out of date.
     pub(crate) fn overwritten(&self, change: &Change) -> Option<Key> {
         let tracker = change.new.as_deref().filter(|_| !change.initial)?;
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,8 +136,8 @@ impl Records {
         Ok((stored.record()?, stored))
     }
 
-    /// Write the record if it differs from what is stored; fails when somebody else wrote meanwhile. At every moment each
-    /// object is named by one tracker at least.
+    /// Writes the record if it differs from the stored one; fails when another client wrote meanwhile. At every moment
+    /// each object is named by one tracker at least.
     pub(crate) async fn write(
         &self,
         application: &Key,
@@ -235,7 +236,7 @@ impl Records {
         self.trackers.forget(&Key::new("", name));
     }
 
-    /// Remember what was written: it wakes nobody, and is read from now on.
+    /// Remembers the written record: it wakes no reconcile, and is read from now on.
     fn note(&self, tracker: &ResourceTracker) {
         if let Some(version) = tracker.metadata.resource_version.clone() {
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +262,8 @@ fn application_of(tracker: &DynamicObject) -> Option<Key> {
     Some(Key::new(label(labels::APP_NAMESPACE)?, label(labels::APP_NAME)?))
 }
 
-/// Labels, and the finalizer that upstream asks for: whoever deletes a tracker first looks for what it names.
+/// Labels, and the finalizer that upstream asks for: the deleter of a tracker first looks for the objects that it
+/// names.
 fn dress(tracker: &mut ResourceTracker, labels: &BTreeMap<String, String>) {
     tracker.labels_mut().extend(labels.clone());
     let is_going = tracker.metadata.deletion_timestamp.is_some();

@@ -154,8 +154,8 @@ impl ApplicationReconciler {
         Ok(None)
     }
 
-    /// Was it completely applied once, or left to somebody else to deploy? What never was is no state to keep to: a definition
-    /// that is mended heals it.
+    /// Was it completely applied once, or left to another controller to deploy? A revision that never was is no state to keep
+    /// to: a definition that is mended heals it.
     fn was_applied(&self, key: &Key, document: &Document, recorded: &RecordedApplication) -> bool {
         let hash = &recorded.previous.hash;
         match self.records.read(key) {

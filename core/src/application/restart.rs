@@ -45,7 +45,7 @@ impl ApplicationReconciler {
             Some(Restart::Wait(_)) | None => return Ok(None),
         };
         match written {
-            // Somebody was faster: the next reconcile sees it.
+            // Another writer was faster: the next reconcile sees it.
             Err(kube::Error::Api(status)) if status.code == 409 => {}
             written => written?,
         }

@@ -21,8 +21,8 @@ use super::{direct, judge, stored};
 use crate::author::Actor;
 use crate::bounds;
 
-/// Restore what runs, and report it beside why the present content could not be applied; the same failure where nothing runs
-/// or somebody else looks after it.
+/// Restores what runs, and reports it beside why the present content could not be applied; the same failure where nothing
+/// runs or another controller looks after it.
 pub(super) async fn restore(
     reconciler: &ApplicationReconciler,
     application: &DynamicObject,

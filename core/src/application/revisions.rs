@@ -179,8 +179,8 @@ impl Revisions {
         }
     }
 
-    /// Delete the oldest revisions beyond the limit, the application's own or that of all; never one that is needed, or that
-    /// somebody names who deploys it. A failure costs only space.
+    /// Deletes the oldest revisions beyond the limit, the application's own or that of all; never one that is needed, or
+    /// that a deployer names. A failure costs only space.
     pub(crate) async fn limit(&self, application: &Key, needed: &[&str], own: Option<usize>) {
         let name = |object: &DynamicObject| object.metadata.name.clone().unwrap_or_default();
         let mut old = self.of(application);
@@ -264,8 +264,8 @@ fn without_copies(mut all: BTreeMap<String, String>) -> Option<BTreeMap<String, 
     (!all.is_empty()).then_some(all)
 }
 
-/// Whether the revision is of this very application, not of a deleted one of the same name. One that names no owner
-/// was put there by somebody who meant this one.
+/// Whether the revision is of this very application, not of a deleted one of the same name. A user who made one without
+/// an owner meant this application.
 pub(crate) fn belongs(revision: &DynamicObject, application: &DynamicObject) -> bool {
     let owners = revision.metadata.owner_references.as_deref().unwrap_or_default();
     owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == application.metadata.uid.as_ref())

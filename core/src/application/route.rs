@@ -11,7 +11,7 @@ use super::stopped::Stopped;
 
 /// How an application reaches the cluster.
 pub(super) enum Route {
-    /// Its revision is recorded, and somebody else deploys it.
+    /// Its revision is recorded, and another controller deploys it.
     Recorded,
     /// An AppRollout of its own goes from revision to revision; its status, as far as it is.
     Rollout(Box<Status>),

@@ -101,7 +101,7 @@ impl StepReach<'_> {
         found.map(|found| serde_json::to_value(found).map_err(|error| error.to_string())).transpose()
     }
 
-    /// Write an object that is nobody's, where it may be written.
+    /// Writes an object without an owner, where it may be written.
     pub(crate) async fn put(&self, object: Value, may_write: MayWrite) -> Result<(), String> {
         if let Some(refusal) = self.refusal(&object).await {
             return Err(refusal);
@@ -114,7 +114,7 @@ impl StepReach<'_> {
         applied.map(drop).map_err(|error| self.acting.explain_apply(&error))
     }
 
-    /// Delete an object that is nobody's, where it may be deleted.
+    /// Deletes an object without an owner, where it may be deleted.
     pub(crate) async fn remove(&self, object: &Value, may_write: MayWrite) -> Result<(), String> {
         if let Some(refusal) = self.refusal(object).await {
             return Err(refusal);
@@ -127,8 +127,8 @@ impl StepReach<'_> {
         Ok(())
     }
 
-    /// Write what differs between an object that may be written as it was read and as it is wanted; a conflict where somebody
-    /// wrote it meanwhile.
+    /// Writes what differs between an object that may be written as it was read and as it is wanted; a conflict where another
+    /// client wrote it meanwhile.
     pub(crate) async fn change(
         &self,
         live: &Value,

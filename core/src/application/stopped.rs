@@ -156,8 +156,8 @@ impl From<Later> for Stopped {
 }
 
 impl From<UnknownAuthor> for PhaseError {
-    fn from(nobody: UnknownAuthor) -> Self {
-        Self::Parse(Cause::refused(nobody.to_string()))
+    fn from(unknown: UnknownAuthor) -> Self {
+        Self::Parse(Cause::refused(unknown.to_string()))
     }
 }
 

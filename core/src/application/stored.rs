@@ -112,7 +112,7 @@ async fn stored(
     graph: &Graph,
     generation: Option<i64>,
 ) -> Result<Stored, Stopped> {
-    // A kind may be installed any time, and nobody wakes us then.
+    // A kind may be installed any time, and no watch wakes us then.
     let composed = compose(graph.rendered());
     let mut composed = composed.map_err(|error| PhaseError::Render(Cause::Passing(error)))?;
     let mut complete = composed.pending.is_empty();

@@ -64,7 +64,7 @@ pub(super) fn decide_pruning(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unsynced {
     pub(super) message: String,
-    /// It cannot get better before somebody changes something.
+    /// It cannot get better before a user changes something.
     pub(super) refused: bool,
 }
 

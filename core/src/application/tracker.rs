@@ -66,7 +66,7 @@ impl Trackers {
     /// process may have ended before it took it from there.
     ///
     /// # Errors
-    /// The content of one of them cannot be read. Nothing may be done then, since nobody knows what is owned.
+    /// The content of one of them cannot be read. Nothing may be done then, since the owned objects are unknown.
     pub(super) fn record(&self) -> Result<Record, serde_json::Error> {
         let mut record = Record::default();
         if let Some(main) = &self.main {
@@ -158,7 +158,7 @@ pub(super) fn root_spec_meanwhile(record: &Record, stored: Option<&ResourceTrack
 
 fn root(record: &Record, is_in: impl Fn(&Owned, &Entry) -> bool) -> ResourceTrackerSpec {
     let named = record.entries.iter().filter(|(owned, entry)| is_in(owned, entry));
-    // Whoever finds it here keeps it, also what is only on its way to the other tracker.
+    // A reader that finds it here keeps it, also what is only on its way to the other tracker.
     let kept = named.map(|(owned, entry)| managed((owned, &Entry { retained: true, ..entry.clone() })));
     ResourceTrackerSpec {
         tracker_type: Some(ROOT.to_owned()),
@@ -201,7 +201,7 @@ fn is_value(text: &str) -> bool {
     text.len() <= LENGTH_AT_MOST
 }
 
-/// The name of a main tracker that is made now: upstream's, `<app>-v<N>-<ns>`, where nobody has it. Two applications may mean
+/// The name of a main tracker that is made now: upstream's, `<app>-v<N>-<ns>`, where it is free. Two applications may mean
 /// the same by it, so that another one is at hand.
 pub(super) fn main_name(
     application: &Key,
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn trackers_are_named_as_upstream_names_them_where_nobody_else_is() {
+    fn trackers_have_the_names_of_upstream_where_those_are_free() {
         let key = Key::new("ns", "shop");
         assert_eq!(main_name(&key, Some(3), |_| false), "shop-v3-ns");
         assert_eq!(root_name(&key, |_| false), "shop-ns");

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(slots.take(&second), Slot::Taken);
         assert_eq!(slots.take(&first), Slot::Full(HELD_AT_MOST));
         tokio::time::advance(HELD_AT_MOST).await;
-        assert_eq!(slots.take(&first), Slot::Taken, "one that never gets well holds nobody up for ever");
+        assert_eq!(slots.take(&first), Slot::Taken, "one that never gets well blocks no other for ever");
     }
 
     #[tokio::test]

@@ -44,7 +44,7 @@ pub(super) struct WorkflowRun<'a> {
     values: RunValues,
     limits: RunLimits,
     executed: Executed,
-    /// Where somebody looks for a mistake.
+    /// For a user who looks for a mistake.
     debug: Option<DebugRecords>,
 }
 

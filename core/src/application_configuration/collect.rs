@@ -1,4 +1,5 @@
-//! What an earlier reconcile made and nobody wants any more → deleted, if that is safe beyond doubt; else said why not.
+//! Deletes the objects that an earlier reconcile made and no component wants any more, if that is safe beyond doubt;
+//! else says why not.
 //!
 //! Deleting wrongly cannot be mended, so it is the last and most careful thing of a reconcile: only after everything wanted
 //! was applied; only what has been garbage for a moment; only after reads past every cache have shown that the
@@ -20,7 +21,7 @@ use super::reconciler::ApplicationConfigurationReconciler;
 use crate::application::fetch::json;
 use crate::prune::{self, Decision, Pruned};
 
-/// When somebody changed the configuration while we looked: its watch wakes us, this is for a watch that is late.
+/// When another client changed the configuration while we looked: its watch wakes us, this is for a watch that is late.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What became of the garbage.

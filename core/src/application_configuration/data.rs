@@ -1,8 +1,9 @@
-//! Data flow into objects: what values come from is read, and wakes whoever waits for it.
+//! Data flow into objects: the reconciler reads the sources of values, and a change of a source wakes the objects that
+//! wait for it.
 //!
 //! What flows where is decided in `engine`. Here a source, a store or a target is *watched* from the first look on, by
-//! metadata only, whatever its kind and whoever made it; its content is the copy that the applier keeps, or is read
-//! once for each version of it.
+//! metadata only, regardless of its kind and owner; its content is the copy that the applier keeps, or is read once for
+//! each version of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

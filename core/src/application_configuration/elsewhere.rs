@@ -39,7 +39,7 @@ pub(super) fn holds(configuration: &DynamicObject) -> bool {
     configuration.metadata.finalizers.iter().flatten().any(|held| held == finalizers::ELSEWHERE)
 }
 
-/// Put the finalizer on before the first object elsewhere is made: nobody else would delete it.
+/// Puts the finalizer on before the first object elsewhere is made: no other controller would delete it.
 pub(super) async fn hold(
     reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,

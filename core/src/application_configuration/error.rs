@@ -52,7 +52,7 @@ pub(super) struct Failed {
 pub(super) enum NextTry {
     /// Only a change of what is asked for or of the object can help, and it wakes us.
     OnChange,
-    /// Another try ends alike until somebody changes something, which need not wake us: after the usual back-off.
+    /// Another try ends alike until a user changes something, which need not wake us: after the usual back-off.
     Persistent,
     /// After the usual back-off.
     BackOff,
@@ -77,7 +77,7 @@ impl Failed {
         Self::new(message, NextTry::BackOff)
     }
 
-    /// Something that is as it is until somebody changes it.
+    /// A state that lasts until a user changes it.
     pub(super) fn persistent(message: impl Into<String>) -> Self {
         Self::new(message, NextTry::Persistent)
     }
@@ -143,7 +143,7 @@ impl PhaseError {
         self
     }
 
-    /// It cannot get better before somebody changes something.
+    /// It cannot get better before a user changes something.
     pub(super) fn is_persistent(&self) -> bool {
         self.failed().next <= NextTry::Persistent
     }

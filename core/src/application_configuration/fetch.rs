@@ -82,7 +82,7 @@ fn scopes(document: &Document, namespace: &str) -> Vec<ObjectKey> {
         .collect()
 }
 
-/// A scope of any kind: nobody labels scopes, so all objects of the kind are watched; they are few.
+/// A scope of any kind: scopes carry no labels of ours, so all objects of the kind are watched; they are few.
 pub(super) async fn scope(
     context: &Context,
     key: &ObjectKey,

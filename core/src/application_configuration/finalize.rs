@@ -37,7 +37,7 @@ pub(super) async fn finalize(
         }
     }
     let acting = reconciler.acting(configuration).await?;
-    let acting = acting.unwrap_or_else(|nobody| Actor::without_author(&reconciler.context, &nobody));
+    let acting = acting.unwrap_or_else(|unknown| Actor::without_author(&reconciler.context, &unknown));
     if let Err(error) = scopes::leave(reconciler, &acting, &key.namespace, &dropped).await {
         return report(reconciler, configuration, error).await;
     }

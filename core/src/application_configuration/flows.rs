@@ -50,7 +50,7 @@ impl Flows {
         }
     }
 
-    /// Nobody waits on behalf of this configuration any more.
+    /// No reconcile waits on behalf of this configuration any more.
     pub(super) fn forget(&self, configuration: &Key) {
         self.interests.forget(configuration);
         self.memories().remove(configuration);

@@ -16,7 +16,7 @@ impl Inventory {
         Self(configuration.data.get("status").cloned())
     }
 
-    /// Written down with what the graph is about to make: a reconcile that is cut off leaves nothing that nobody knows of.
+    /// Written down with what the graph is about to make: a reconcile that is cut off leaves no unrecorded object.
     pub(super) async fn record(
         reconciler: &ApplicationConfigurationReconciler,
         configuration: &DynamicObject,

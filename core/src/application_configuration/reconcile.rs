@@ -96,7 +96,7 @@ async fn begin(
         PhaseError::Render(Failed::passing(format!("annotation {APPLY_ONCE_ONLY}: {error}")))
     })?;
     let acting = reconciler.acting(work.configuration).await?;
-    let acting = acting.map_err(|nobody| PhaseError::Apply(Failed::passing(nobody.to_string())))?;
+    let acting = acting.map_err(|unknown| PhaseError::Apply(Failed::passing(unknown.to_string())))?;
     Ok((acting, mode))
 }
 
@@ -130,7 +130,8 @@ async fn apply(
     applied.map_err(|failed| PhaseError::Apply(failed.templating(order.graph.rendered().templates())))
 }
 
-/// What follows once everything is applied: stores and scopes are written, what nobody wants any more is deleted.
+/// The last part of a reconcile, once everything is applied: it writes stores and scopes, and deletes objects that no
+/// component wants any more.
 async fn finish(
     reconciler: &ApplicationConfigurationReconciler,
     order: &Order<'_>,

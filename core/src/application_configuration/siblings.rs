@@ -14,7 +14,7 @@ use super::reconciler::ApplicationConfigurationReconciler;
 /// Who has an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// Nobody, this configuration, or somebody who is no sibling of it.
+    /// No owner, this configuration, or an owner that is no sibling of it.
     Other,
     /// The configuration of a former revision: it gives the object up.
     Former,

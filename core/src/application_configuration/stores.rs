@@ -121,7 +121,7 @@ async fn update(
     Ok(api.patch(&name, &params, &Patch::Merge(&patch)).await?)
 }
 
-/// A store that nobody controls may be anybody's to write into, as this era's stores always were.
+/// A store without a controller may be any configuration's to write into, as this era's stores always were.
 fn may_write(live: &DynamicObject, store: &ObjectKey, uid: &str) -> Result<(), String> {
     match vela_runtime::owner::controller_of(live) {
         Some(owner) if owner.uid != uid => Err(format!(

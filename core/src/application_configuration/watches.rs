@@ -30,8 +30,8 @@ pub(super) fn controller(reconciler: ApplicationConfigurationReconciler, workers
         });
         controller = controller.watches(applications, move |change| author_changed(change, &stored));
     }
-    // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
-    // rarely.
+    // Components, their revisions and scopes wake those that name them, definitions wake every configuration: they
+    // change rarely.
     let naming = configurations.index(names);
     let among = naming.clone();
     controller = controller.watches(&components, move |change| named(change, &among, COMPONENT));

@@ -1,5 +1,5 @@
 //! Takes the flags of KubeVela that set nothing here, so that its charts and manifests start this program unchanged: each is
-//! said to change nothing, with the reason, or refused where somebody would rely on it.
+//! said to change nothing, with the reason, or refused where a user would rely on it.
 
 use std::ffi::OsString;
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_would_rely_on_is_refused() {
+    fn flags_that_users_rely_on_are_refused() {
         for (argument, says) in [
             ("--enable-sharding", "one process reconciles all"),
             ("--allow-resource-types=whitelist:Deployment.v1.apps", "--authenticate-application"),

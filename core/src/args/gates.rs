@@ -90,7 +90,7 @@ const GATES: &[(&str, Gate)] = &[
     ("GzipResourceTracker", Always { is: false, reason: COMPRESSION }),
     (
         "InformerCacheFilterUnnecessaryFields",
-        Always { is: true, reason: "copies in memory lack what nobody reads in any case" },
+        Always { is: true, reason: "copies in memory lack unused fields in any case" },
     ),
     (
         "LegacyComponentRevision",
@@ -99,7 +99,7 @@ const GATES: &[(&str, Gate)] = &[
     ("LegacyObjectTypeIdentifier", Only { is: false, reason: REFERRED }),
     (
         "LegacyResourceOwnerValidation",
-        Only { is: false, reason: "an object of nobody is taken over where a policy take-over says so" },
+        Only { is: false, reason: "an object without an owner is taken over where a policy take-over says so" },
     ),
     ("LegacyResourceTrackerGC", Always { is: false, reason: "there are no trackers in other clusters" }),
     STAGES,
@@ -131,7 +131,8 @@ const STAGES: (&str, Gate) = (
     Always { is: true, reason: "the stages that definitions of traits name are obeyed in any case" },
 );
 
-/// What a chart of KubeVela switches on or leaves off by default: nobody asked for it, so nothing is said of it.
+/// Gates that a chart of KubeVela switches on or leaves off by default: no user asked for them, so nothing is said of
+/// them.
 const USUAL: &[(&str, bool)] = &[
     ("DisableBootstrapClusterInfo", false),
     ("DisableWebhookAutoSchedule", false),

@@ -319,7 +319,7 @@ fn flags_and_gates_of_today_act() {
 }
 
 #[test]
-fn flags_that_nobody_may_rely_on_end_the_start() {
+fn unsupported_flags_end_the_start() {
     for (flag, says) in [
         ("--enable-sharding", "--enable-leader-election"),
         ("--allow-resource-types=blacklist:Secret.v1", "is refused"),

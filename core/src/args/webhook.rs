@@ -22,7 +22,7 @@ pub(super) struct WebhookArgs {
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]
     use_webhook: bool,
-    /// Let an application do only what its author could: execute it with the rights of whoever wrote it last, as admission
+    /// Let an application do only what its author could: execute it with the rights of its last writer, as admission
     /// stamped them. Needs --use-webhook, and the right to impersonate.
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]

@@ -1,4 +1,4 @@
-//! Calls the custom revision hook for a Component in a task of its own, so that a slow hook delays nobody else.
+//! Calls the custom revision hook for a Component in a task of its own, so that a slow hook delays no other Component.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -128,7 +128,7 @@ impl DefinitionReconciler {
         Ok(())
     }
 
-    /// What admission refuses is said here, in its words: perhaps nobody asked it.
+    /// The controller reports in the words of admission what admission refuses: perhaps admission was not asked.
     async fn validate(&self, definition: &Definition) -> Result<(), Error> {
         let live = Live::new(self.context.client.clone(), self.context.discovery.clone());
         let definition = with_imports(&live, definition.clone()).await?;

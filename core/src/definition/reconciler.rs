@@ -23,7 +23,7 @@ pub(super) struct DefinitionReconciler {
 }
 
 impl DefinitionReconciler {
-    /// Write one object; its name, or nothing where somebody else has an object of that name.
+    /// Writes one object; gives its name, or nothing where a foreign object has that name.
     pub(super) async fn apply(&self, informer: &Informer, object: Value) -> Result<Option<String>, Error> {
         let uid = object.pointer("/metadata/ownerReferences/0/uid").and_then(Value::as_str);
         let uid = uid.unwrap_or_default().to_owned();

@@ -23,7 +23,7 @@ impl DefinitionReconciler {
     }
 
     /// The WorkloadDefinition of the resource itself, which `spec.workload.type` names. All types of that workload share
-    /// it, so it is made where nobody has made one and belongs to none of them.
+    /// it, so it is made where it is absent and belongs to none of them.
     async fn write_shared_workload(&self, key: &Key, resource: &str, version: &str) -> Result<(), Error> {
         if self.workloads.get(&Key::new(key.namespace.clone(), resource)).is_some() {
             return Ok(());

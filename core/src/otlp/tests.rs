@@ -136,8 +136,8 @@ async fn a_span_inside_another_is_told_so_and_what_is_left_goes_at_the_end() {
 
 #[tokio::test]
 async fn a_collector_that_is_away_costs_spans_and_nothing_else() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let (exporter, spans) = Exporter::start(&format!("http://{nobody}")).unwrap();
+    let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let (exporter, spans) = Exporter::start(&format!("http://{unused}")).unwrap();
     let lost = Arc::clone(&spans.lost);
     let began = Instant::now();
     {

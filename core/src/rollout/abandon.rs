@@ -1,4 +1,4 @@
-//! A rollout that somebody abandons: it lets go of its workloads where it stands and is over, until its target or source change.
+//! A rollout that its user abandons: it lets go of its workloads where it stands and is over, until its target or source change.
 //!
 //! It is asked for by an annotation, which is taken off once it is obeyed: what comes after it is not abandoned, too.
 
@@ -11,10 +11,10 @@ use vela_engine::rollout::{Input, Note, State};
 use super::work::{StatusReport, take};
 
 /// What the rollout says in the end.
-const WHY: &str = "somebody abandoned it, and the workloads stay as they stand; to go on or back, name another target and source \
+const WHY: &str = "a user abandoned it, and the workloads stay as they stand; to go on or back, name another target and source \
      (`vela rollout undo` goes back)";
 
-/// What is to be done for somebody who abandons a rollout.
+/// The next action for a user who abandons a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Abandon {
     /// It ends.
@@ -25,7 +25,7 @@ pub(super) enum Abandon {
     Obeyed,
 }
 
-/// Does somebody abandon it, and what is to be done?
+/// Does a user abandon it, and what is to be done?
 pub(super) fn asked(live: &DynamicObject, status: &RolloutStatus) -> Option<Abandon> {
     is_asked(live).then(|| match State::of(status).rolling {
         RollingState::RolloutAbandoning => Abandon::EndNext,
@@ -41,7 +41,7 @@ pub(super) fn asked(live: &DynamicObject, status: &RolloutStatus) -> Option<Aban
     })
 }
 
-/// Does somebody abandon it?
+/// Does a user abandon it?
 pub(super) fn is_asked(live: &DynamicObject) -> bool {
     let marks = live.metadata.annotations.as_ref();
     marks.and_then(|marks| marks.get(ABANDON_ROLLOUT)).is_some_and(|asked| asked == "true")

@@ -62,7 +62,7 @@ pub(super) enum Error {
     Waiting(String),
     /// What it goes between is not there: a way back ends here, any other waits.
     Missing(String),
-    /// A copy was behind, or another writer faster: looked at again in a moment, and told nobody.
+    /// A copy was behind, or another writer faster: the controller looks again in a moment, and reports nothing.
     Behind,
     /// There is nothing to do until something changes.
     Idle,

@@ -48,7 +48,7 @@ pub(super) async fn advance(
     status: &mut AppRolloutStatus,
     report: &mut StatusReport,
 ) -> Result<Made, Error> {
-    let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+    let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
     let look = reconciler.interests.track(work.key);
     let state = State::of(&status.rollout);
     let found = locate(reconciler, &look, work, &status.given_up_revisions).await;
@@ -98,7 +98,7 @@ pub(super) async fn release(
     status: &mut AppRolloutStatus,
     report: &mut StatusReport,
 ) -> Result<Made, Error> {
-    let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+    let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
     let made = attempt.release(acting, &mut status.rollout, report).await?;
     work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
     Ok(made)
@@ -293,7 +293,7 @@ struct MarkWriter<'a> {
 }
 
 impl MarkWriter<'_> {
-    /// Before the rollout: whoever came before is no target any more, the source leaves its components, and then the target.
+    /// Before the rollout: former targets are no targets any more, the source leaves its components, and then the target.
     async fn hand_over(&self, located: &Located) -> Result<(), Error> {
         let direction = self.work.direction;
         let rolled = &located.components;

@@ -10,7 +10,7 @@ use vela_runtime::dynamic_watch::TrackedReads;
 use super::work::{self, Direction, Work};
 use super::{pods, step};
 
-/// What the next reconciles let go, where somebody turns the rollout.
+/// The parts that the next reconciles let go, where a user turns the rollout.
 pub(super) fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
     status.last_target_app_revision.clone_from(&direction.target);
     status.last_source_app_revision.clone_from(&direction.source);
@@ -27,7 +27,7 @@ pub(super) async fn decide(
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
     let mut watched = Vec::with_capacity(rolled.len());
     for part in rolled {
-        // Pods are watched only while somebody wants to know why they do not come.
+        // Pods are watched only while a rollout wants to know why they do not come.
         watched.push(match &part.target.live {
             Some(live) if rolls => pods::of(look, live).await?,
             _ => Default::default(),

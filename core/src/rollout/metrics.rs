@@ -57,7 +57,7 @@ async fn ask(context: &Context, question: &Question, query: &str) -> Result<f64,
     reading(status, &body).map_err(message)
 }
 
-/// Templates are read each time: nobody waits for a change of one, and there may be many ConfigMaps.
+/// Templates are read each time: no rollout waits for a change of one, and there may be many ConfigMaps.
 async fn of_template(
     context: &Context,
     acting: &Actor,

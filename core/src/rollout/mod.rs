@@ -51,8 +51,8 @@ use crate::standard::reconciler_base::typed;
 
 /// Finalizer of a rollout that may hold workloads.
 const FINALIZER: &str = "finalizers.approllout.oam.dev";
-/// Revisions remembered that the rollout was turned away from: somebody who turns it more often without ever letting it
-/// come to an end has older pods replaced by hand.
+/// The number of remembered revisions that the rollout was turned away from: a user who turns it more often without
+/// ever letting it come to an end has older pods replaced by hand.
 const GIVEN_UP_AT_MOST: usize = 16;
 
 /// The controller of AppRollouts.

@@ -1,4 +1,4 @@
-//! The controller of RolloutTraits: workloads that somebody else made, named one by one → rolled out by the reconciles of AppRollouts.
+//! The controller of RolloutTraits: foreign workloads, named one by one → rolled out by the reconciles of AppRollouts.
 //!
 //! Nothing is made and nothing is deleted here. What a trait may take, and what it leaves behind, is
 //! `docs/adr/0006-what-a-rollout-trait-may-take.md`.
@@ -150,7 +150,7 @@ impl RolloutTraitReconciler {
         status: &mut RolloutTraitStatus,
         report: &mut StatusReport,
     ) -> Result<Made, Error> {
-        let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+        let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
         let look = self.interests.track(work.key);
         let state = State::of(&status.rollout);
         let plan = match &work.plan {
@@ -268,7 +268,7 @@ async fn read(
     let found = look.get(api_version, kind, &Key::new(namespace, name)).await;
     let found = match found {
         Ok(found) => found,
-        // Its CRD wakes whoever missed it.
+        // Its CRD wakes the traits that missed it.
         Err(error @ dynamic_watch::Error::Missing { .. }) => return Err(error.to_string()),
         Err(error) => return Err(format!("{kind} {name}: {error}")),
     };

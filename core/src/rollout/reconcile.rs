@@ -62,7 +62,7 @@ async fn advance(
     status: &mut AppRolloutStatus,
     report: &mut StatusReport,
 ) -> Result<Made, Error> {
-    let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+    let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
     let look = reconciler.interests.track(work.key);
     let is_releasing = State::of(&status.rollout).is_releasing();
     let located = match locate::locate(reconciler, &look, work, status).await {

@@ -1,7 +1,7 @@
-//! Deployments of revisions that are gone → deleted once a rollout has succeeded, where they have no pods and nobody holds them.
+//! Deletes the Deployments of deleted revisions once a rollout has succeeded, where they have no pods and no holder.
 //!
-//! A rollout leaves its source without pods as the way back. Nobody can go back to a revision that is not recorded any more. What
-//! cannot be deleted now is looked at again after the next rollout: no rollout fails by it.
+//! A rollout leaves its source without pods as the way back. No rollout can go back to a revision that is not recorded any more.
+//! What cannot be deleted now is looked at again after the next rollout: no rollout fails by it.
 
 use kube::api::DynamicObject;
 use vela_crds::labels;
@@ -105,7 +105,7 @@ fn former(part: &Part, owned: &Owned, entry: &Entry) -> Option<u64> {
     (is_of_part && is_its_name && !in_use).then_some(number)
 }
 
-/// Has it no pods, and is it held by nobody?
+/// Has it no pods and no holder?
 fn is_left(stage: &Stage<'_>, live: &DynamicObject) -> bool {
     application_of(live).as_ref() == Some(&stage.application.key) && holds_nothing(live)
 }
@@ -146,7 +146,7 @@ async fn delete(
         may_delete(stage.application, uid, live)?;
         match holds_nothing(live) {
             true => Ok(()),
-            false => Err("it has pods, or somebody holds it".to_owned()),
+            false => Err("it has pods or a holder".to_owned()),
         }
     };
     let application =

@@ -75,7 +75,7 @@ impl Revisions {
             if !own {
                 return Err(Missing::Revision(format!(
                     "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
-                     somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
+                     a user wrote it, or it is older than the webhooks; delete it and write the application anew"
                 )));
             }
             self.render(key, &found).await

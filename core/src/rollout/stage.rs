@@ -36,7 +36,7 @@ pub(super) struct Stage<'a> {
 
 /// Why not everything is there.
 pub(super) enum Unready {
-    /// A copy was behind: look again in a moment, and tell nobody.
+    /// A copy was behind: the controller looks again in a moment, and reports nothing.
     Behind,
     /// Something is wrong, in words.
     Wrong(String),
@@ -144,7 +144,8 @@ async fn write(
         }
         let uid = known.iter().find(|(known, _)| *known == owned).and_then(|(_, uid)| uid.clone());
         let guard = |live: &DynamicObject| may_change(stage.application, uid.as_deref(), &object, live);
-        // The application may have gone meanwhile with all that its record named: what is made now nobody would delete.
+        // The application may have gone meanwhile with all that its record named: no controller would delete an object
+        // made now.
         if !is_recorded(reconciler, stage, &owned)? {
             return Err(Unready::Behind);
         }

@@ -64,7 +64,7 @@ pub(super) async fn begin(
     if live.metadata.deletion_timestamp.is_some() && (!held || !began || State::of(status).is_terminal()) {
         // A claim that no copy showed when the workloads were let go would be the end of them.
         if held && began {
-            let acting = acting.as_ref().map_err(|nobody| Failure::retry(nobody.to_string()))?;
+            let acting = acting.as_ref().map_err(|unknown| Failure::retry(unknown.to_string()))?;
             release::sweep(&stored.context, acting, key, live).await.map_err(Failure::retry)?;
         }
         return Ok(Start::Over(if held { stored.hold(live, false).await? } else { Step::Rest(None) }));

@@ -101,7 +101,7 @@ impl Stored {
             return Ok(Step::Next(Box::new(live.clone())));
         };
         let key = Key::of(live);
-        // Nobody else may have stored a step meanwhile.
+        // No other process may have stored a step meanwhile.
         let patch = json!({
             "metadata": {"uid": live.metadata.uid, "resourceVersion": live.metadata.resource_version},
             "status": patch,

@@ -26,7 +26,8 @@ pub(super) struct Work<'a> {
     pub(super) wanted: Option<&'a Direction>,
     /// What the names in it are of, or what is wrong with them.
     pub(super) spelling: Result<Spelling, Misspelled>,
-    /// On whose behalf: of whoever wrote the rollout, or the application that it is part of.
+    /// The author on whose behalf the rollout acts: the writer of the rollout, or of the application that it is part
+    /// of.
     pub(super) acting: &'a Result<Actor, UnknownAuthor>,
 }
 

@@ -47,8 +47,8 @@ impl Reconciler for AppDeploymentReconciler {
 }
 
 impl AppDeploymentReconciler {
-    /// First everything wanted, then the shares of the requests, and last, when all is ready, what is not wanted any more
-    /// goes: nobody is sent to pods that are not there.
+    /// First everything wanted, then the shares of the requests, and last, when all is ready, the unwanted objects go: no
+    /// request is sent to absent pods.
     async fn deploy(
         &self,
         base: &ReconcilerBase,
@@ -73,7 +73,7 @@ impl AppDeploymentReconciler {
         record(status, &revisions, ROLLING);
         // Requests go to pods that are there; away from others they go at once.
         if let Some(split) = split.as_ref().filter(|split| split.targets.is_disjoint(&outcome.unready)) {
-            // Where Istio is not installed nobody splits requests, which is said; the Services are there all the same.
+            // Without Istio no router splits requests, which the status says; the Services are there all the same.
             let applied = base.apply(look, live, split.route.clone(), TRAFFIC).await?;
             outcome.notes.extend(Note::of(&applied, "Traffic"));
         }

@@ -16,7 +16,7 @@ use crate::context::Context;
 const FIELD_MANAGER: &str = "vela-metrics-trait";
 const SERVICES: &str = "failed to create the services";
 
-/// The controller of MetricsTraits. Its first key removes the monitors of traits that went while nobody watched.
+/// The controller of MetricsTraits. Its first key removes the monitors of traits that went while no controller watched.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let base = ReconcilerBase::new::<MetricsTrait>(context, FIELD_MANAGER, &[rendering::CONTROLLER_LABEL]);
     let controller = base.controller("metricstrait", MetricsTraitReconciler { base: base.clone() }, workers);

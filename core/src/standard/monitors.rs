@@ -36,7 +36,7 @@ fn belongs_to(monitor: &DynamicObject, key: &Key) -> Result<(), String> {
     }
 }
 
-/// Applies the monitor of a trait under the first name that nobody else has; its name, and what was done.
+/// Applies the monitor of a trait under the first free name; gives its name, and what was done.
 pub(crate) async fn apply(
     base: &ReconcilerBase,
     look: &TrackedReads,

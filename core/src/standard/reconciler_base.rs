@@ -75,18 +75,18 @@ impl ReconcilerBase {
         }
     }
 
-    /// The same on behalf of whoever wrote the object: what is made, changed and deleted for it is asked in that name.
+    /// The same on behalf of the object's author: objects are made, changed and deleted for it in that name.
     pub(crate) async fn for_author(&self, live: &DynamicObject) -> Result<Self, ReconcileError> {
         let reason = "cannot act for its author";
         // Applications are written by people; what is made for one is made in its author's name, and stamped so.
         let acting = Actor::for_object(&self.context, live, || None).await;
         let acting = acting.map_err(|error| ReconcileError::retry(reason, apply::explain(&error)))?;
-        let acting = acting.map_err(|nobody| ReconcileError::wrong(reason, nobody))?;
+        let acting = acting.map_err(|unknown| ReconcileError::wrong(reason, unknown))?;
         Ok(Self { applier: self.applier.through(acting.client()), acting, ..self.clone() })
     }
 
-    /// Whether the author may read an object: its content is reported in the status, or decides what is made. Nobody needs
-    /// to be asked where the controllers act for themselves.
+    /// Whether the author may read an object: its content is reported in the status, or decides what is made. No right is
+    /// asked for where the controllers act for themselves.
     pub(crate) async fn may_read(&self, reference: &TypedReference, namespace: &str) -> Result<(), String> {
         if self.acting.user().is_none() {
             return Ok(());
@@ -119,7 +119,7 @@ impl ReconcilerBase {
         live
     }
 
-    /// Brings an object that `owner` controls to the desired state; what somebody else controls is left alone.
+    /// Brings an object that `owner` controls to the desired state; an object of another controller is left alone.
     pub(crate) async fn apply(
         &self,
         look: &TrackedReads,

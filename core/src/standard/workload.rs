@@ -24,7 +24,7 @@ const CHILDREN_AT_MOST: usize = 500;
 pub(crate) struct Workload {
     /// The workload.
     pub(crate) object: Value,
-    /// Its definition; nothing where nobody defined it.
+    /// Its definition; nothing where it has none.
     pub(crate) definition: Option<Definition>,
     /// The live objects it owns, of the kinds its definition names, in their order.
     pub(crate) children: Vec<Value>,

@@ -1,5 +1,5 @@
 //! Makes the calls of a step. One with an effect outside is stored before it is made, and its answer before the step goes on, so
-//! that whoever evaluates the step again, in this process or the next, does not make it twice.
+//! that the next evaluation of the step, in this process or the next, does not make it twice.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -9,8 +9,8 @@ use super::providers::Reach;
 pub(crate) enum First {
     /// What a step gave is there before anybody reads that the step is done.
     Values,
-    /// That a step is suspended is read before its suspension is recorded: the other way round it would look as though
-    /// somebody had resumed it.
+    /// The suspension of a step is read before it is recorded: the other way round it would look as though a user had
+    /// resumed it.
     Status,
 }
 

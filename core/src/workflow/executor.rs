@@ -1,7 +1,7 @@
 //! Runs the steps of a workflow one by one: what became of each is stored before the next begins.
 //!
-//! What a step means, and which comes next, is decided by `vela_engine::workflow`; what touches the cluster is asked of whoever
-//! runs the workflow. A process that is ended goes on, as another one, with the step that was not done.
+//! `vela_engine::workflow` decides what a step means, and which comes next; the runner of the workflow answers what touches the
+//! cluster. A process that is ended goes on, as another one, with the step that was not done.
 
 use std::collections::BTreeSet;
 

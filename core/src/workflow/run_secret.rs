@@ -81,13 +81,13 @@ impl RunSecret {
         Ok(())
     }
 
-    /// Somebody else's Secret is neither read nor written.
+    /// A foreign Secret is neither read nor written.
     fn check(&self, found: &Secret) -> Result<(), kube::Error> {
         if self.is_ours(found) {
             return Ok(());
         }
         let message = format!(
-            "Secret {:?} is needed for the confidential values of the workflow, and belongs to somebody else: give it \
+            "Secret {:?} is needed for the confidential values of the workflow, and belongs to another owner: give it \
              another name there, or rename the application",
             self.name
         );

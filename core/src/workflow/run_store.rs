@@ -19,7 +19,7 @@ use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
 use crate::status::write_unless_changed;
 
-/// Characters of the uid that follow the name of a ConfigMap whose name somebody else has.
+/// Characters of the uid that follow the name of a ConfigMap whose plain name another object has.
 const SUFFIX_LENGTH: usize = 5;
 
 /// Why a run cannot be read.
@@ -236,8 +236,8 @@ impl RunStore {
         Ok(written.metadata.uid)
     }
 
-    /// Writes the journal, unless somebody wrote the object since it was read: a person who suspends or resumes is
-    /// not overwritten.
+    /// Writes the journal, unless another client wrote the object since it was read: a person who suspends or resumes
+    /// is not overwritten.
     async fn store_status(&mut self, status: &RunStatus) -> Result<(), kube::Error> {
         let mut status = status.clone();
         status.hide(&self.hidden);

@@ -93,7 +93,8 @@ impl RunEffects<'_> {
     }
 }
 
-/// May a run of this namespace write or delete the object? What an application, a person or somebody else made is theirs.
+/// May a run of this namespace write or delete the object? A run leaves alone what an application, a person or another
+/// run made.
 fn is_of_runs(live: &DynamicObject, namespace: &str) -> Result<(), String> {
     let labels = live.metadata.labels.as_ref();
     match labels.and_then(|labels| labels.get(WORKFLOW_RUN_NAMESPACE)) {

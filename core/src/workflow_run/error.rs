@@ -26,7 +26,7 @@ pub(super) enum Error {
 }
 
 impl Error {
-    /// Was somebody merely faster, or does the process end?
+    /// Was another writer merely faster, or does the process end?
     pub(super) fn is_news(&self) -> bool {
         let is_conflict =
             |error: &kube::Error| matches!(error, kube::Error::Api(status) if status.code == 409);

@@ -206,7 +206,7 @@ impl WorkflowRunReconciler {
             status["status"] = json!("initializing");
         }
         match write_unless_changed(&self.api(key), &self.runs, &newest, &status).await {
-            // Somebody was faster, and is reconciled.
+            // Another writer was faster, and is reconciled.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
             written => written.map(drop),
         }

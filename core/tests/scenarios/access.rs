@@ -90,7 +90,7 @@ fn is_bookkeeping(attributes: &Attributes) -> bool {
         || OWN.iter().chain(BEHALF).any(|rule| rule.allows(verb, group, resource))
 }
 
-/// What an authorizer asks of whoever asks in another one's name.
+/// The questions of an authorizer about a caller that acts in another name.
 fn impersonated(headers: &HeaderMap) -> Vec<Attributes> {
     let users = headers.get_all("impersonate-user").iter().map(|user| match user.as_bytes() {
         user if user.starts_with(b"system:serviceaccount:") => "serviceaccounts",
@@ -164,8 +164,8 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for Judged<S> {
         let impersonated = impersonated(request.headers());
         // In another one's name, that one's rights count.
         let asked = if impersonated.is_empty() { attributes.into_iter().collect() } else { impersonated };
-        // The schema of a definition's parameters is kept in a ConfigMap, for whoever fills them in, and so is what the steps
-        // of a workflow give each other.
+        // The schema of a definition's parameters is kept in a ConfigMap, for users who fill them in, and so are the values
+        // that the steps of a workflow give each other.
         let is_record = ["schema-", "workflow-"].map(|name| format!("/configmaps/{name}"));
         let is_record = is_record.iter().any(|part| uri.path().contains(part));
         asked.into_iter().for_each(|attributes| self.authorizer.judge(attributes, is_record));
@@ -224,7 +224,7 @@ fn every_right_of_the_controllers_is_used() {
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
         side_by_side::two_revisions_run_side_by_side_and_share_the_requests,
         side_by_side::a_context_deploys_its_revision,
-        rollout_traits::pods_go_between_workloads_that_somebody_made,
+        rollout_traits::pods_go_between_foreign_workloads,
         rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,
     ];
     std::thread::scope(|scope| {
@@ -242,7 +242,7 @@ fn every_right_of_the_controllers_is_used() {
     for rule in OWN.iter().chain(BEHALF) {
         for resource in rule.resources.iter().filter(|resource| !is_for_admission(resource)) {
             for verb in rule.verbs {
-                // Whoever watches lists and gets; an object that is applied where there is none is created.
+                // An account that watches lists and gets; an apply of an absent object is a create.
                 let shown: &[&str] = match *verb {
                     "get" | "list" | "watch" => &["get", "list", "watch"],
                     "create" => &["create", "patch"],

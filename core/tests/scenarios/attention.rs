@@ -62,7 +62,7 @@ async fn what_a_suspended_workflow_applied_is_looked_after() {
     cluster.create(shop).await;
     cluster.phase("shop", "workflowSuspending").await;
 
-    // Somebody changes one of its objects and deletes another one.
+    // A user changes one of its objects and deletes another one.
     cluster.patch("apps/v1", "Deployment", "back", json!({"spec": {"replicas": 7}})).await;
     cluster.delete("v1", "Service", "back").await;
     let replicas = || async { cluster.deployment("back").await.unwrap()["spec"]["replicas"].clone() };

@@ -13,8 +13,8 @@ const AC: &str = "ApplicationConfiguration";
 const WEB: &[&str] = &["deployments.apps", "services"];
 const ALL: &[&str] = &["deployments.apps", "services", "configmaps"];
 
-/// Controllers that act for authors; the embedded API server judges nobody, so somebody stands before it. On a real one
-/// the scenarios of `e2e` show the same.
+/// Controllers that act for authors; the embedded API server authorizes nothing, so a judge stands before it. On
+/// a real one the scenarios of `e2e` show the same.
 pub(super) async fn judged() -> Option<(TestCluster, Rights)> {
     if std::env::var_os("CORE_TEST_KUBECONFIG").is_some() {
         println!("skipped: rights are judged by the cluster itself; see the scenario `authors` of e2e");
@@ -77,7 +77,7 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
         .await;
     until("the deployment is there", || async { cluster.deployment("front").await.is_some() }).await;
     let in_namespace = format!("in the namespace \"{}\"", cluster.namespace);
-    let words = ["ConfigMap", "\"configmaps\"", &in_namespace, "User \"alice\"", "let somebody who has it"];
+    let words = ["ConfigMap", "\"configmaps\"", &in_namespace, "User \"alice\"", "let a user who has it"];
     reports(&cluster, "Application", "shop", &words).await;
     event(&cluster, "FailedApply", "on behalf of alice").await;
     assert_eq!(cluster.get("v1", "ConfigMap", "words").await, None);
@@ -101,7 +101,7 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
     cluster.phase("shop", "running").await;
     assert!(cluster.get("v1", "ConfigMap", "words").await.is_some());
     assert!(rights.was_asked(&bob, "", "patch configmaps"));
-    // What nobody wants any more is deleted in his name as well.
+    // Unwanted objects are deleted in his name as well.
     let patch = json!({"spec": {"components": [web("front", "nginx:2")]}});
     cluster.patch(NEW, "Application", "shop", patch).await;
     cluster.gone("v1", "ConfigMap", "words").await;
@@ -112,9 +112,9 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
 async fn without_an_author_nothing_runs_and_nothing_goes() {
     let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
-    cluster.create(application("nobodys", &[web("orphan", "nginx:1")])).await;
-    let way = ["app.oam.dev/username", "not executed", "kubectl annotate application nobodys"];
-    reports(&cluster, "Application", "nobodys", &way).await;
+    cluster.create(application("unstamped", &[web("orphan", "nginx:1")])).await;
+    let way = ["app.oam.dev/username", "not executed", "kubectl annotate application unstamped"];
+    reports(&cluster, "Application", "unstamped", &way).await;
     let system = by("system:admin", "", application("systems", &[web("orphan", "nginx:1")]));
     cluster.create(system).await;
     reports(&cluster, "Application", "systems", &["system:admin", "not executed"]).await;
@@ -165,10 +165,10 @@ async fn an_author_who_lost_the_right_keeps_what_runs() {
         .await;
         assert!(cluster.deployment(&format!("{name}-web")).await.is_some());
     }
-    // Somebody else deletes it, as a namespace that goes does: then nothing is left to do.
+    // Another client deletes it, as a namespace that goes does: then nothing is left to do.
     cluster.delete("apps/v1", "Deployment", "emptied-web").await;
     cluster.gone(NEW, "Application", "emptied").await;
-    // Somebody with the right takes it over.
+    // A user with the right takes it over.
     rights.grant("bob", WEB);
     cluster.patch(NEW, "Application", "kept", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
     cluster.gone(NEW, "Application", "kept").await;
@@ -213,8 +213,8 @@ async fn a_configuration_of_a_person_acts_for_that_person() {
     let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps"]);
     cluster.create(component("front", "nginx:1")).await;
-    cluster.create(configuration("nobodys", named(&["front"]))).await;
-    reports(&cluster, AC, "nobodys", &["not executed", "kubectl annotate applicationconfiguration nobodys"])
+    cluster.create(configuration("unstamped", named(&["front"]))).await;
+    reports(&cluster, AC, "unstamped", &["not executed", "kubectl annotate applicationconfiguration unstamped"])
         .await;
     // Only the controllers' own name leads to an application, and there is none of it.
     let claims = by(super::rights::OWN, "", configuration("claims", named(&["front"])));
@@ -226,7 +226,7 @@ async fn a_configuration_of_a_person_acts_for_that_person() {
     assert!(rights.was_asked("alice", "dev", "patch deployments.apps"));
 }
 
-/// Whoever cannot read a Secret cannot have it copied.
+/// A user who cannot read a Secret cannot have it copied.
 #[tokio::test]
 async fn what_the_author_may_not_read_flows_nowhere() {
     let Some((cluster, rights)) = judged().await else { return };

@@ -1,4 +1,4 @@
-//! Definitions that compute without end: told with their place, and nobody else is worse off.
+//! Definitions that compute without end: told with their place, and no other application is worse off.
 
 use serde_json::{Value, json};
 use vela_core::{Options, Process};
@@ -203,7 +203,7 @@ parameter: text: string
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         println!("stopped after {} ms", asked.elapsed().as_millis());
-        // The next process evaluates it: nobody is told of a failure that is none.
+        // The next process evaluates it: no user is told of a failure that is none.
         let last = cluster.get("core.oam.dev/v1beta1", "Application", "last").await.unwrap();
         assert!(!last["status"].to_string().contains("evaluation stopped"), "{}", last["status"]);
     }

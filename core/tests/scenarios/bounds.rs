@@ -1,4 +1,4 @@
-//! How far applications reach that act for nobody: into no other namespace, to no right, to no token.
+//! How far applications reach that act for no author: into no other namespace, to no right, to no token.
 
 use serde_json::{Value, json};
 use vela_core::options::Bounds;
@@ -114,7 +114,7 @@ async fn an_operator_may_allow_it() {
     refused(&cluster, "roles", &["ClusterRole roles", "--allow-cross-namespace"]).await;
 }
 
-/// What a Secret holds is told to nobody, however a template turns it.
+/// The values of a Secret appear in no message, however a template turns them.
 #[tokio::test]
 async fn a_status_tells_nothing_of_a_secret() {
     let cluster = TestCluster::new().await;

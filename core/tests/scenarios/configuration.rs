@@ -135,7 +135,7 @@ async fn there_and_back_fifty_times_keeps_the_object() {
 }
 
 #[tokio::test]
-async fn somebody_elses_object_is_neither_changed_nor_collected() {
+async fn a_foreign_object_is_neither_changed_nor_collected() {
     let cluster = TestCluster::new().await;
     let owner =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "boss", "uid": "", "controller": true}]);
@@ -214,7 +214,7 @@ async fn apply_once_leaves_changes_by_hand_and_deletes_nothing_that_runs() {
             assert_ne!(uid(&back), before);
         } else {
             cluster.quiet().await;
-            assert!(cluster.deployment("front").await.is_none(), "somebody deleted it on purpose");
+            assert!(cluster.deployment("front").await.is_none(), "a user deleted it on purpose");
             cluster.patch(OAM, "Component", "front", image("nginx:2")).await;
             deployed(&cluster, "front", "nginx:2").await;
         }
@@ -347,7 +347,7 @@ async fn cut_off_after_any_write_it_ends_the_same() {
         );
         cluster.kill().await;
         cluster.faults.heal();
-        // The user goes on while nobody is there.
+        // The user goes on while no controller runs.
         cluster.patch(OAM, AC, "shop", json!({"spec": {"components": named(&["front"])}})).await;
         cluster.patch(OAM, "Component", "front", image("nginx:2")).await;
         cluster.start();

@@ -314,9 +314,9 @@ async fn a_capability_that_is_switched_off_leaves_its_kind_to_others() {
     synced(&cluster, "shop").await;
     assert!(cluster.get(standard, "PodSpecWorkload", "front").await.is_some());
     cluster.quiet().await;
-    assert!(cluster.deployment("front").await.is_none(), "nobody runs it");
+    assert!(cluster.deployment("front").await.is_none(), "no controller runs it");
     let made = cluster.get(standard, "PodSpecWorkload", "front").await.unwrap();
-    assert!(made["status"].is_null(), "nobody says anything about it");
+    assert!(made["status"].is_null(), "no controller reports on it");
     // The next start has it switched on.
     cluster.stop().await;
     cluster.start();

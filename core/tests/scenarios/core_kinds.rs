@@ -85,7 +85,7 @@ async fn a_file_that_is_gone_takes_its_config_map_along() {
     };
     until_or("two files", maps, |maps: &Vec<Value>| maps.len() == 2).await;
     synced(&cluster, "ContainerizedWorkload", "shop", "True", "").await;
-    // Nobody's, although it has a name like theirs.
+    // Without an owner, although it has a name like theirs.
     cluster
         .create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-web-1",
         "labels": {"app.oam.dev/component": "shop"}}}))
@@ -113,7 +113,7 @@ async fn a_disk_outlives_its_workload_and_is_found_again() {
         });
         workload
     };
-    // Somebody else's, although it has the name.
+    // Of another owner, although it has the name.
     cluster
         .create(json!({"apiVersion": "v1", "kind": CLAIM, "metadata": {"name": "shop-data"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}))

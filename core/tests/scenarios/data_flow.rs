@@ -83,7 +83,7 @@ fn conditional() -> Value {
 }
 
 #[tokio::test]
-async fn a_value_arrives_when_its_source_is_ready_and_nobody_polls() {
+async fn a_value_arrives_when_its_source_is_ready_without_polling() {
     let mut cluster = TestCluster::without_controllers().await;
     install_foo(&cluster).await;
     cluster.start();
@@ -156,7 +156,7 @@ async fn a_source_that_others_made_wakes_as_well() {
     component(&cluster, "sink", json!({})).await;
     component(&cluster, "gate", json!({"spec": {"own": 1}})).await;
     component(&cluster, "first", json!({})).await;
-    // `gate` may not be applied as long as `first` is not ready, so its live object is what somebody else made of it.
+    // `gate` may not be applied as long as `first` is not ready, so its live object is what another client made of it.
     cluster.create(json!({"apiVersion": EXAMPLE, "kind": "Foo", "metadata": {"name": "gate"}, "spec": {"theirs": 1}})).await;
     let input = |name: &str| json!([{"valueFrom": {"dataOutputName": name}, "toFieldPaths": ["spec.key"]}]);
     configuration(
@@ -230,7 +230,7 @@ async fn stores_carry_values_and_are_written_only_when_they_differ() {
         json!({"key": "{\"key1\":\"one\",\"key2\":\"two\"}"})
     );
 
-    // Whoever changes the store wakes the configuration, which puts it right.
+    // A change of the store wakes the configuration, which puts it right.
     cluster.quiet().await;
     cluster.patch("v1", "ConfigMap", "store", json!({"data": {"key1": "wrong"}})).await;
     until_or("the store is right again", read, |found| {
@@ -265,7 +265,7 @@ async fn stores_carry_values_and_are_written_only_when_they_differ() {
 }
 
 #[tokio::test]
-async fn a_store_of_somebody_else_is_left_alone_and_said_so() {
+async fn a_foreign_store_is_left_alone_and_reported() {
     let cluster = TestCluster::new().await;
     install_foo(&cluster).await;
     component(&cluster, "source", json!({"spec": {"key": "one"}})).await;
@@ -289,7 +289,7 @@ async fn a_store_of_somebody_else_is_left_alone_and_said_so() {
     .await;
     assert_eq!(cluster.get("v1", "ConfigMap", "store").await.unwrap()["data"]["key"], "theirs");
 
-    // Once nobody owns it any more it is written.
+    // Once it has no owner any more it is written.
     cluster.patch("v1", "ConfigMap", "store", json!({"metadata": {"ownerReferences": null}})).await;
     let read = || async { cluster.get("v1", "ConfigMap", "store").await };
     until_or("the store is written", read, |found| {

@@ -75,7 +75,7 @@ pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() 
 }
 
 #[tokio::test]
-async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
+async fn an_unjudged_definition_reports_its_mistakes() {
     let mut cluster = TestCluster::new().await;
     let mut broken = note("!");
     let template = "output: {\n\tapiVersion: \"v1\"\n\tkind: missing\n}\nparameter: {}\n";

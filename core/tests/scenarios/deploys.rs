@@ -33,7 +33,7 @@ fn image(deployment: Option<Value>) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_tried_goes_on_to_production_when_somebody_approves_it() {
+async fn an_approved_trial_goes_on_to_production() {
     let cluster = TestCluster::unbounded().await;
     let (test, production) = (another(&cluster, "test").await, another(&cluster, "production").await);
     let mut front = web("front", "nginx:1");
@@ -54,7 +54,7 @@ async fn what_was_tried_goes_on_to_production_when_somebody_approves_it() {
     cluster.phase("shop", "workflowSuspending").await;
     assert_eq!(image(test.deployment("front").await), "nginx:2");
     assert_eq!(image(test.deployment("back").await), "nginx:1");
-    assert!(production.deployment("back").await.is_none(), "nobody approved it");
+    assert!(production.deployment("back").await.is_none(), "no user approved it");
     let workflow = cluster.application("shop").await["status"]["workflow"].clone();
     let step = &workflow["steps"][1];
     assert_eq!((&step["type"], &step["phase"]), (&json!("deploy"), &json!("suspending")), "{workflow}");

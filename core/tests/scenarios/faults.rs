@@ -44,7 +44,7 @@ async fn killed_after_any_write_it_converges() {
         .await;
         cluster.kill().await;
         cluster.faults.heal();
-        // The user goes on while nobody is there.
+        // The user goes on while no controller runs.
         cluster
             .patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}}))
             .await;

@@ -125,7 +125,7 @@ async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
         cluster.requests().into_iter().filter(|entry| entry.path.contains("/statefulsets/")).collect();
     assert!(asked.is_empty(), "it was refused for good: {asked:#?}");
     assert_eq!(uid(&look().await), before);
-    // Whoever deletes it by hand gets it made again.
+    // The controller makes it again when a user deletes it by hand.
     cluster.delete("apps/v1", "StatefulSet", "data").await;
     let another =
         |found: &Option<Value>| found.as_ref().is_some_and(|store| store["spec"]["serviceName"] == "second");
@@ -153,7 +153,7 @@ async fn an_immutable_config_map_is_made_again_unless_others_wrote_into_it() {
     assert_ne!(uid(&second), uid(&cluster.get("v1", "ConfigMap", "other").await));
     cluster.patch("v1", "ConfigMap", "other", json!({"data": {"theirs": "x"}, "immutable": true})).await;
     wish(&cluster, "other", &settings("4")).await;
-    let is_reported = |shop: &Value| shop["status"].to_string().contains("somebody else put");
+    let is_reported = |shop: &Value| shop["status"].to_string().contains("another client put");
     until_or("it is told", || cluster.application("shop"), is_reported).await;
     assert_eq!(cluster.get("v1", "ConfigMap", "other").await.unwrap()["data"]["theirs"], "x");
 }

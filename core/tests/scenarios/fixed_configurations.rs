@@ -75,7 +75,7 @@ async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
         cluster.requests().into_iter().filter(|entry| entry.path.contains("/statefulsets/")).collect();
     assert!(asked.is_empty(), "it was refused for good: {asked:#?}");
     assert_eq!(uid(&look().await.unwrap()), before);
-    // Whoever deletes it by hand gets it made again.
+    // The controller makes it again when a user deletes it by hand.
     cluster.delete("apps/v1", "StatefulSet", "data").await;
     let second =
         |found: &Option<Value>| found.as_ref().is_some_and(|store| store["spec"]["serviceName"] == "second");

@@ -1,4 +1,4 @@
-//! Parameters with `+insertSecretTo`: an application waits for the Secret, follows it, and tells nobody what it holds.
+//! Parameters with `+insertSecretTo`: an application waits for the Secret, follows it, and reports none of its values.
 
 use serde_json::{Value, json};
 

@@ -142,7 +142,7 @@ async fn health_is_told_as_it_is_while_a_definition_is_broken() {
     cluster.phase("shop", "running").await;
     redefine(&cluster, &broken()).await;
     reports(&cluster, "Render", &["note"]).await;
-    // Somebody else takes the Service over: it is not ours to change any more, and that is told.
+    // Another owner takes the Service over: it is not ours to change any more, and the status says so.
     let owner =
         cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})).await;
     let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
@@ -181,7 +181,7 @@ async fn an_application_keeps_its_definitions_until_it_asks() {
     text_is(&cluster, "card", "hello!").await;
     let writes: Vec<_> = cluster.all_writes();
     assert!(writes.is_empty(), "nothing changed: {writes:#?}");
-    // One that is broken now is told, and hurts nobody.
+    // One that is broken now is told, and hurts no other.
     redefine(&cluster, &broken()).await;
     let shop = reports(&cluster, "Definitions", &["shop-v1", "\"note\" at 3:8"]).await;
     assert_eq!(shop["status"]["status"], "running");
@@ -235,7 +235,7 @@ async fn what_never_ran_is_healed_by_a_definition_that_is_mended() {
 }
 
 #[tokio::test]
-async fn a_revision_that_somebody_rewrote_is_not_believed() {
+async fn a_rewritten_revision_is_not_believed() {
     let mut cluster = TestCluster::new().await;
     cluster.create(note("!")).await;
     cluster.create(application("shop", &[says("card")])).await;

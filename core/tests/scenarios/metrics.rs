@@ -27,7 +27,7 @@ async fn a_scraper_is_told_of_applications_by_phase() {
     ] {
         assert!(text.lines().any(|line| line.starts_with(begun)), "{begun}\n{text}");
     }
-    assert!(!text.contains("kubevela_application_"), "nobody asked for it:\n{text}");
+    assert!(!text.contains("kubevela_application_"), "no flag asked for it:\n{text}");
     let begun = "application_reconcile_time_seconds_count{begin_phase=\"\",end_phase=\"runningWorkflow\"} ";
     assert!(text.lines().any(|line| line.starts_with(begun)), "{text}");
 

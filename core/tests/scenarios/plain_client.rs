@@ -89,7 +89,7 @@ impl Sample {
         self.application.as_object_mut().unwrap().remove("status");
         self.deployment.as_object_mut().unwrap().remove("status");
         places.applications.create(&post, &object(self.application)).await?;
-        // A finalizer would be as large, and nobody would take it off.
+        // A finalizer would be as large, and no controller would take it off.
         let note = json!({"metadata": {"annotations": {"plain-client": "in the place of a finalizer"}}});
         places.applications.patch(&name, &merge, &Patch::Merge(&note)).await?;
         places.revisions.create(&post, &object(self.revision)).await?;

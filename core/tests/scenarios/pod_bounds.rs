@@ -28,7 +28,7 @@ impl PodBounds {
     /// There was no moment with fewer ready or more wanted pods.
     #[track_caller]
     pub(super) fn assert_held(&self, ready_at_least: i64, wanted_at_most: i64) {
-        assert!(!self.task.is_finished(), "nobody followed the pods to the end");
+        assert!(!self.task.is_finished(), "the pods were not followed to the end");
         let (ready, wanted) = self.extremes.lock().unwrap().unwrap();
         assert!(ready >= ready_at_least, "{ready} pods were ready");
         assert!(wanted <= wanted_at_most, "{wanted} pods were wanted");

@@ -95,7 +95,7 @@ async fn objects_stay_as_long_as_their_strategy_says() {
 }
 
 #[tokio::test]
-async fn legacy_resources_stay_until_nobody_wants_to_keep_them() {
+async fn legacy_resources_stay_until_no_policy_keeps_them() {
     let cluster = TestCluster::new().await;
     let keep = json!({"keepLegacyResource": true});
     cluster
@@ -236,7 +236,7 @@ async fn what_is_read_only_is_never_written_and_outlives_the_application() {
 }
 
 #[tokio::test]
-async fn an_object_of_nobody_is_taken_over_only_by_policy() {
+async fn an_unowned_object_is_taken_over_only_by_policy() {
     let cluster = TestCluster::new().await;
     let lone = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": "old", "more": "x"}});
     cluster.create(lone("lone")).await;
@@ -327,7 +327,7 @@ async fn an_override_changes_what_is_made() {
 }
 
 #[tokio::test]
-async fn a_policy_that_nobody_knows_is_told() {
+async fn an_unknown_policy_is_reported() {
     let cluster = TestCluster::new().await;
     cluster.create(with_policy(&[settings("rest", "a")], "take-ovr", &json!({}))).await;
     let conditions = || async { cluster.application("shop").await["status"]["conditions"].to_string() };
@@ -348,7 +348,7 @@ fn failing(components: &[Value], properties: &Value, timeout: Option<&str>) -> V
         step
     };
     application["spec"]["workflow"] =
-        json!({"steps": [step("a", "rest"), step("b", "nobody"), step("c", "last")]});
+        json!({"steps": [step("a", "rest"), step("b", "absent"), step("c", "last")]});
     application
 }
 

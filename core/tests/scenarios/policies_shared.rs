@@ -51,7 +51,7 @@ async fn a_shared_object_is_written_by_one_and_goes_with_the_last() {
     assert_eq!((owner(&found), sharers(&found)), (&json!("first"), &list(&["first", "second"])));
     assert_eq!(found["data"]["text"], "first", "the second one only looks at it");
 
-    // The owner writes on, and loses nobody from the list.
+    // The owner writes on, and loses no sharer from the list.
     cluster
         .patch(OAM, "Application", "first", json!({"spec": sharing("first", "again", true)["spec"]}))
         .await;
@@ -79,7 +79,7 @@ async fn one_that_leaves_takes_nothing_from_the_owner() {
     let found = common(&cluster).await;
     assert_eq!((owner(&found), &found["metadata"]["uid"]), (&json!("first"), &before["metadata"]["uid"]));
     assert_eq!(*sharers(&found), format!("{}/first", cluster.namespace).as_str());
-    // Nobody else shares it now.
+    // No other application shares it now.
     delete(&cluster, "first").await;
     cluster.gone("v1", "ConfigMap", "common").await;
 }

@@ -74,7 +74,7 @@ async fn an_answer_is_asked_for_once_and_used() {
     cluster.quiet().await;
     cluster.resync("settings").await;
     assert!(cluster.writes().is_empty());
-    assert_eq!(asked.load(Ordering::SeqCst), 1, "nobody is asked again while nothing changes");
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "no server is asked again while nothing changes");
 }
 
 #[tokio::test(flavor = "multi_thread")]

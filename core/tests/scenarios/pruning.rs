@@ -1,4 +1,4 @@
-//! What is no longer named is deleted, and nothing else: whoever changes his mind, comes late or owns it otherwise.
+//! Deletes objects that are no longer named, and nothing else: users who change their mind, late writers, other owners.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -198,7 +198,7 @@ async fn what_another_controller_took_over_is_neither_changed_nor_deleted() {
     assert_eq!(cluster.deployment("back").await.unwrap()["spec"]["replicas"], 7);
     cluster.patch(OAM, "Application", "shop", shop(&both[..1])).await;
     until_or(
-        "it is nobody's business any more",
+        "it has no owner any more",
         || cluster.tracker("shop"),
         |tracker| tracker.as_ref().unwrap()["spec"]["complete"] == true,
     )
@@ -234,7 +234,7 @@ async fn applications_whose_names_meet_at_a_dash_do_not_share_a_record() {
     assert!(elsewhere.tracker("a").await.is_some());
 }
 
-/// Somebody deletes `back`; the write that makes it again meets this fate, and the process dies with it: nothing is
+/// A user deletes `back`; the write that makes it again meets this fate, and the process dies with it: nothing is
 /// written to the record after it.
 async fn killed_while_it_makes_back_again(fate: Injection) -> (TestCluster, [Value; 2]) {
     let mut cluster = TestCluster::new().await;

@@ -112,7 +112,7 @@ async fn its_answer_is_what_the_revision_keeps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_answers_are_told_tried_again_and_hold_up_nobody() {
+async fn bad_answers_are_reported_retried_and_block_no_other() {
     let (elsewhere, stolen) = server(Arc::new(|_, _| Reply::Json(json!({})))).await;
     let behaviour = move |name: &str, _: usize| match name {
         "slow" => Reply::Never,

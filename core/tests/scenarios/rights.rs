@@ -86,8 +86,8 @@ impl Rights {
     }
 }
 
-/// What is written carries the name of whoever writes it, as admission stamps it: a person's where it is written on behalf of
-/// one, else the controllers'.
+/// Every write carries the name of its author, as admission stamps it: a person's where it is written on behalf of one, else
+/// the controllers'.
 async fn stamped(request: Request<Body>) -> Request<Body> {
     let path = request.uri().path();
     let kinds = STAMPED.iter().flat_map(|(_, resources)| *resources).chain(&["applicationconfigurations"]);

@@ -91,7 +91,7 @@ async fn a_batch_that_waits_for_its_pods_writes_what_is_new_only() {
     until("the reason is told", is_counted).await;
     cluster.quiet().await;
     cluster.requests();
-    // The timer of a rollout that waits is one of these looks, and nobody woke it.
+    // The timer of a rollout that waits is one of these looks, and no event woke it.
     let before = cluster.reconciles("approllout");
     until("it has looked twice", || async { cluster.reconciles("approllout") >= before + 2 }).await;
     let requests = cluster.requests();

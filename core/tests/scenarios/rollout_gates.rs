@@ -188,17 +188,17 @@ async fn what_cannot_be_measured_holds_a_batch_and_says_why() {
     batch(&cluster, 0, "batchVerifying").await;
     says(&cluster, "BatchPaused", "True", "found no value").await;
     // A server that is not there any more; the metric that was changed is measured anew.
-    let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let asks = async |metric: Value| {
         let plan = json!({"spec": {"rolloutPlan": {"canaryMetric": [metric]}}});
         cluster.patch(OAM, "AppRollout", "release", plan).await;
     };
     let mut down = metric(&prometheus, json!({}));
-    down["provider"]["address"] = json!(format!("http://user:key@{nobody}"));
+    down["provider"]["address"] = json!(format!("http://user:key@{unused}"));
     asks(down).await;
-    let held = says(&cluster, "BatchPaused", "True", &format!("http://{nobody}")).await;
+    let held = says(&cluster, "BatchPaused", "True", &format!("http://{unused}")).await;
     assert!(!held["status"].to_string().contains("user:key"), "{held:#}");
-    // A template that nobody wrote.
+    // A template that does not exist.
     let template = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "errors"});
     let mut absent =
         json!({"name": "errors", "interval": "1s", "metricsRange": {"max": 1}, "templateRef": template});

@@ -22,7 +22,7 @@ async fn half_way(cluster: &TestCluster) {
     has(cluster, "front-v2", 2).await;
 }
 
-async fn nobody_holds(cluster: &TestCluster) {
+async fn without_holder(cluster: &TestCluster) {
     for name in ["front-v1", "front-v2"] {
         let live = cluster.deployment(name).await.unwrap();
         assert!(has_no_owner(&live), "{live:#}");
@@ -51,8 +51,8 @@ async fn a_metric_that_fails_brings_the_source_back() {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(failed["status"]["lastTargetAppRevision"], "shop-v2", "what was asked for is told as it was");
-    nobody_holds(&cluster).await;
-    // It stays so, until somebody asks for something else.
+    without_holder(&cluster).await;
+    // It stays so, until a user asks for something else.
     cluster.quiet().await;
     let to = json!({"spec": {"rolloutPlan": {"rolloutBatches": [{"replicas": 4}]}, "sourceAppRevisionName": "shop-v2",
         "targetAppRevisionName": "shop-v1"}});
@@ -74,7 +74,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     has(&cluster, "front-v1", 4).await;
     has(&cluster, "front-v2", 0).await;
     bounds.assert_held(4, 6);
-    nobody_holds(&cluster).await;
+    without_holder(&cluster).await;
     let events = || cluster.list("events.k8s.io/v1", "Event");
     let is_told = |events: &Vec<Value>| events.iter().any(|event| event["reason"] == "Rollout Reverting");
     until_or("the way back is told", events, is_told).await;
@@ -90,7 +90,7 @@ async fn without_its_revisions_a_rollout_lets_go_and_ends() {
     cluster.gone(OAM, "ApplicationRevision", "shop-v1").await;
     cluster.delete(OAM, "AppRollout", "release").await;
     cluster.gone(OAM, "AppRollout", "release").await;
-    nobody_holds(&cluster).await;
+    without_holder(&cluster).await;
     assert_eq!(
         (pods(&cluster, "front-v1").await.0, pods(&cluster, "front-v2").await.0),
         (2, 2),
@@ -177,7 +177,7 @@ async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
         .await;
         has(cluster, "front-v1", 4).await;
         has(cluster, "front-v2", 0).await;
-        nobody_holds(cluster).await;
+        without_holder(cluster).await;
         if !is_cut {
             break;
         }

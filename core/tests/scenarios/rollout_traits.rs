@@ -1,4 +1,4 @@
-//! RolloutTraits: between workloads that somebody made, that a configuration made, or that belong to others; and to their end.
+//! RolloutTraits: between foreign workloads, that a configuration made, or that belong to others; and to their end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +54,7 @@ async fn owners(cluster: &TestCluster, name: &str) -> Vec<(String, bool)> {
 }
 
 #[tokio::test]
-pub(super) async fn pods_go_between_workloads_that_somebody_made() {
+pub(super) async fn pods_go_between_foreign_workloads() {
     let cluster = TestCluster::new().await;
     for (name, pods) in [("one", 3), ("two", 1), ("new", 0)] {
         cluster.create(deployment(name, pods)).await;
@@ -111,7 +111,7 @@ async fn a_trait_that_is_abandoned_lets_go_where_it_stands() {
     let abandoned = json!({"metadata": {"annotations": {"app.oam.dev/abandon-rollout": "true"}}});
     cluster.patch(STANDARD, TRAIT, "release", abandoned).await;
     let over = state(&cluster, "rolloutFailed").await;
-    assert!(over["status"]["conditions"].to_string().contains("somebody abandoned it"), "{over:#}");
+    assert!(over["status"]["conditions"].to_string().contains("a user abandoned it"), "{over:#}");
     for (name, pods) in [("old", 3), ("new", 1)] {
         has(&cluster, name, pods).await;
         assert_eq!(owners(&cluster, name).await, [], "{name} is let go");
@@ -126,7 +126,7 @@ async fn a_configuration_lends_its_workloads_to_its_own_trait() {
     }
     cluster.create(configuration("shop", json!([{"componentName": "old"}]))).await;
     has_pods(&cluster, "old", 1).await;
-    // Nobody else writes the number of pods.
+    // No other client writes the number of pods.
     cluster.patch("apps/v1", "Deployment", "old", json!({"spec": {"replicas": 4}})).await;
     has(&cluster, "old", 4).await;
     let mut plan = batches(&[2, 2]);
@@ -153,7 +153,7 @@ async fn a_configuration_lends_its_workloads_to_its_own_trait() {
         assert_eq!(owners(&cluster, name).await, [("ApplicationConfiguration".to_owned(), true)]);
     }
     cluster.quiet().await;
-    assert_eq!((pods(&cluster, "old").await.0, pods(&cluster, "new").await.0), (0, 4), "nobody sets it back");
+    assert_eq!((pods(&cluster, "old").await.0, pods(&cluster, "new").await.0), (0, 4), "no client sets it back");
     cluster.delete("core.oam.dev/v1alpha2", "ApplicationConfiguration", "shop").await;
     until("everything is gone", || async {
         cluster.deployment("old").await.is_none()
@@ -169,7 +169,7 @@ async fn has_pods(cluster: &TestCluster, name: &str, wanted: i64) {
 }
 
 #[tokio::test]
-async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
+async fn controlled_workloads_are_not_taken_and_errors_are_reported() {
     let cluster = TestCluster::new().await;
     cluster.create(component("old", "nginx:1")).await;
     cluster.create(configuration("shop", json!([{"componentName": "old"}]))).await;
@@ -190,7 +190,7 @@ async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
     let change = async |spec: Value| cluster.patch(STANDARD, TRAIT, "release", json!({ "spec": spec })).await;
     change(json!({"rolloutPlan": {"rolloutBatches": [{"replicas": 1}]}})).await;
     says("spec.sourceRef[0]: Deployment new is the target too").await;
-    change(json!({"sourceRef": [reference("nobody")]})).await;
+    change(json!({"sourceRef": [reference("absent")]})).await;
     says("the source Deployment is not there").await;
     change(json!({"sourceRef": [reference("old")]})).await;
     let failed = state(&cluster, "rolloutFailed").await;

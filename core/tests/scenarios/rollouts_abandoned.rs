@@ -1,4 +1,4 @@
-//! Rollouts that end where they stand: somebody abandons them, or a batch is not there when the plan says it should be.
+//! Rollouts that end where they stand: a user abandons them, or a batch is not there when the plan says it should be.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ async fn a_rollout_that_is_abandoned_stays_where_it_stands_and_another_one_may_f
     cluster.patch(OAM, "AppRollout", "release", abandoned()).await;
     let over = state(&cluster, "rolloutFailed").await;
     let conditions = over["status"]["conditions"].to_string();
-    assert!(conditions.contains("somebody abandoned it"), "{conditions}");
+    assert!(conditions.contains("a user abandoned it"), "{conditions}");
     is_unmarked(&cluster).await;
     cluster.quiet().await;
     assert_eq!((pods(&cluster, "front-v1").await, pods(&cluster, "front-v2").await), ((3, 3), (1, 1)));

@@ -198,7 +198,7 @@ async fn a_component_that_older_revisions_made_is_a_source_too() {
 }
 
 #[tokio::test]
-async fn a_namesake_of_somebody_else_is_left_alone() {
+async fn a_namesake_of_another_owner_is_left_alone() {
     let cluster = TestCluster::new().await;
     let other = json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "shop"},
         "spec": {"targetAppRevisionName": "other-v1", "rolloutPlan": {}}});

@@ -176,7 +176,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_where_it_says_so() {
         let left = if reverts { (SIZE, 0) } else { (SIZE - 1, 1) };
         cluster.quiet().await;
         let found = (pods(&cluster, "front-v1").await.0, pods(&cluster, "front-v2").await.0);
-        assert_eq!(found, left, "nobody else changes the sizes");
+        assert_eq!(found, left, "no other client changes the sizes");
     }
 }
 

@@ -113,7 +113,7 @@ async fn what_serves_stays_until_the_next_revision_is_there() {
     until("the broken one is tried", || async { cluster.deployment("front-v3").await.is_some() }).await;
     phase(&cluster, "Rolling").await;
     cluster.quiet().await;
-    assert!(cluster.deployment("front-v1").await.is_some(), "nobody serves else");
+    assert!(cluster.deployment("front-v1").await.is_some(), "no other pod serves");
     edit(&cluster, json!({"appRevisions": [revision("shop-v2", 1)]})).await;
     phase(&cluster, "Completed").await;
     cluster.gone("apps/v1", "Deployment", "front-v1").await;
@@ -135,7 +135,7 @@ async fn what_cannot_be_is_said_with_its_field() {
     edit(&cluster, json!({"appRevisions": [revision("shop-v1", 1)]})).await;
     says(&cluster, KIND, "applies its workloads itself").await;
     assert!(cluster.deployment("front-v1").await.is_none());
-    // The Application changes, and that wakes who waits for it; what it made is nobody else's yet.
+    // The Application changes, and that wakes the traits that wait for it; its objects have no other owner yet.
     let only = json!({"metadata": {"annotations": {ONLY: "true"}}});
     cluster.patch(V1BETA1, "Application", "shop", only).await;
     says(&cluster, KIND, "nothing controls it").await;

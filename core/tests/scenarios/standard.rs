@@ -85,7 +85,7 @@ pub(super) async fn pods_run_behind_ports_from_8080_on() {
     assert_eq!(cluster.deployment("shop").await.unwrap()["spec"]["replicas"], 2);
     unchanged_cluster_costs_nothing(&cluster).await;
 
-    // Whoever scales the Deployment is not disturbed; a Deployment that vanished comes back.
+    // A client that scales the Deployment is not disturbed; a Deployment that vanished comes back.
     cluster.patch("apps/v1", "Deployment", "shop", json!({"spec": {"replicas": 5}})).await;
     cluster.quiet().await;
     assert_eq!(cluster.deployment("shop").await.unwrap()["spec"]["replicas"], 5);
@@ -106,7 +106,7 @@ pub(super) async fn pods_run_behind_ports_from_8080_on() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_controls_is_left_alone() {
+async fn an_object_of_another_controller_is_left_alone() {
     let cluster = TestCluster::new().await;
     cluster.create(deployment("taken")).await;
     cluster.create(pod_spec_workload("taken", two_containers())).await;
@@ -304,7 +304,7 @@ async fn metrics_are_scraped_until_they_are_switched_off() {
     cluster.patch(STANDARD, "MetricsTrait", &name, switch(true)).await;
     until_or("the monitor is back", is_there, |there| *there).await;
 
-    // A trait that goes takes its monitor along, also when nobody watched.
+    // A trait that goes takes its monitor along, also when no controller watched.
     cluster.quiet().await;
     cluster.delete(STANDARD, "MetricsTrait", &name).await;
     until_or("the monitor went with its trait", is_there, |there| !*there).await;

@@ -1,4 +1,5 @@
-//! Two processes and one lease: whoever leads writes, whoever waits does not, and a change of leader harms no object.
+//! Two processes and one lease: the leader writes, the other waits and does not, and a change of leader harms no
+//! object.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

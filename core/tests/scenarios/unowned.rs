@@ -1,4 +1,4 @@
-//! Objects of a configuration that no owner reference reaches: collected with it, and nobody else's with them.
+//! Objects of a configuration that no owner reference reaches: collected with it, and no foreign ones with them.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ async fn what_is_elsewhere_goes_with_its_configuration() {
         json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&cluster)}, "rules": []});
     cluster.create(component("front", "nginx:1")).await;
     cluster.create(component_of("rights", rights)).await;
-    // A namesake in a third namespace, which nobody's configuration made.
+    // A namesake in a third namespace, which no configuration made.
     third.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words", "labels": {"app.oam.dev/name": "shop"}}})).await;
     cluster.create(configuration("shop", entries(&other.namespace, true))).await;
     synced(&cluster, "shop").await;
@@ -67,14 +67,14 @@ async fn what_is_elsewhere_goes_with_its_configuration() {
     until("it is back", || async { other.get("v1", "ConfigMap", "words").await.is_some() }).await;
     synced(&cluster, "shop").await;
 
-    // Deleted while nobody is there: the next start collects it.
+    // Deleted while no controller runs: the next start collects it.
     cluster.stop().await;
     cluster.delete(OAM, AC, "shop").await;
     cluster.start_unbounded();
     cluster.gone(OAM, AC, "shop").await;
     other.gone("v1", "ConfigMap", "words").await;
     cluster.gone(RBAC, "ClusterRole", &role(&cluster)).await;
-    assert!(third.get("v1", "ConfigMap", "words").await.is_some(), "it is somebody else's");
+    assert!(third.get("v1", "ConfigMap", "words").await.is_some(), "it has another owner");
 }
 
 #[tokio::test]

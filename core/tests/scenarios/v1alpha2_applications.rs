@@ -53,8 +53,8 @@ async fn a_scope_is_what_its_definition_registers() {
             "definitionRef": {"name": resource}, "workloadRefsPath": "spec.workloadRefs", "allowComponentOverlap": true,
         }})
     };
-    cluster.create(definition("nobodys.example.com")).await;
-    refused(&cluster, "shop", "nobodys.example.com\\\", which the cluster does not know").await;
+    cluster.create(definition("absent.example.com")).await;
+    refused(&cluster, "shop", "absent.example.com\\\", which the cluster does not know").await;
     let mended = definition("healthscopes.core.oam.dev")["spec"].clone();
     cluster.patch(V1BETA1, "ScopeDefinition", "wellbeing", json!({"spec": mended})).await;
     cluster.phase("shop", "running").await;

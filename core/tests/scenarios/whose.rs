@@ -1,4 +1,4 @@
-//! Whose rights are used, for every kind that people may write: those of whoever wrote the object, and nobody else's.
+//! Whose rights are used, for every kind that people may write: only those of the object's author.
 
 use serde_json::{Value, json};
 
@@ -47,16 +47,16 @@ fn acted_for() -> Vec<Value> {
     ]
 }
 
-/// Who has a right to nothing but these kinds has by them the rights of nobody.
+/// A user who has a right to nothing but these kinds gains no further right by them.
 #[tokio::test]
 async fn every_kind_is_acted_for_with_its_author_s_rights() {
     let Some((cluster, rights)) = judged().await else { return };
     cluster.create(deployment("web")).await;
     for object in acted_for() {
-        let mut nobodys = object.clone();
-        nobodys["metadata"]["name"] = json!("nobodys");
-        cluster.create(nobodys.clone()).await;
-        says(&cluster, &nobodys, &["nobody is known", "not executed"]).await;
+        let mut unstamped = object.clone();
+        unstamped["metadata"]["name"] = json!("unstamped");
+        cluster.create(unstamped.clone()).await;
+        says(&cluster, &unstamped, &["its author is not known", "not executed"]).await;
         cluster.create(by("mallory", "", object.clone())).await;
         says(&cluster, &object, &["User \"mallory\" cannot"]).await;
         let asked =
@@ -67,7 +67,7 @@ async fn every_kind_is_acted_for_with_its_author_s_rights() {
     let all = cluster.list("apps/v1", "Deployment").await;
     assert_eq!(all.len(), 1, "{all:#?}");
     let web = cluster.deployment("web").await.unwrap();
-    assert_eq!(web["spec"]["replicas"], 1, "nobody may scale what is not theirs");
+    assert_eq!(web["spec"]["replicas"], 1, "no user may scale a foreign workload");
     assert!(web["metadata"]["ownerReferences"].is_null(), "nor hold it");
     assert!(cluster.list("v1", "Service").await.is_empty());
 }
@@ -94,7 +94,7 @@ async fn with_the_rights_of_its_author_each_does_its_work() {
     }
 }
 
-/// A revision that somebody copied, with another image, and a rollout to it: neither becomes what the application's author may.
+/// A revision that a user copied, with another image, and a rollout to it: neither becomes what the application's author may.
 #[tokio::test]
 async fn a_forged_revision_is_not_rolled_out() {
     let Some((cluster, rights)) = judged().await else { return };
@@ -111,7 +111,7 @@ async fn a_forged_revision_is_not_rolled_out() {
     forged["spec"] = serde_json::from_str(&text).unwrap();
     let labels = forged["metadata"]["labels"].clone();
     forged["metadata"] = json!({"name": "shop-v7", "labels": labels});
-    // Admission writes the name of whoever writes it.
+    // Admission stamps the name of the writer.
     cluster.create(by("mallory", "", forged.clone())).await;
     cluster.create(by("mallory", "", rollout("shop-v7", None, plan.clone()))).await;
     reports(&cluster, "AppRollout", "release", &["shop-v7", "not what vela-core recorded"]).await;

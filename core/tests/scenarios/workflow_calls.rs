@@ -138,7 +138,7 @@ async fn a_notification_is_sent_once_whatever_becomes_of_the_process() {
 import ("vela/http", "vela/kube", "vela/builtin")
 tell: http.#HTTPPost & {$params: {url: parameter.url, request: {body: "hello", header: "X-Kind": "note"}}}
 read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "approval"}}
-wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "nobody approved yet"}}
+wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "not approved yet"}}
 code: tell.$returns.statusCode
 parameter: url: string
 "#;
@@ -148,7 +148,7 @@ parameter: url: string
         "outputs": [{"name": "code", "valueFrom": "code"}],
     });
     cluster.create(shop(&[step])).await;
-    let waits = |shop: &Value| message(&first_step(shop)) == "nobody approved yet";
+    let waits = |shop: &Value| message(&first_step(shop)) == "not approved yet";
     until_or("it is sent, and waits", || cluster.application("shop"), waits).await;
     cluster.kill().await;
     cluster.start_as(process());
@@ -188,9 +188,9 @@ parameter: url: string
 #[tokio::test(flavor = "multi_thread")]
 async fn a_url_of_a_secret_stands_in_no_message() {
     let cluster = cluster().await;
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/services/hidden-key", nobody.local_addr().unwrap());
-    drop(nobody);
+    let unused = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/services/hidden-key", unused.local_addr().unwrap());
+    drop(unused);
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "chat"}, "stringData": {"url": url},
     });
@@ -201,7 +201,7 @@ async fn a_url_of_a_secret_stands_in_no_message() {
     });
     cluster.create(shop(&[step])).await;
     let failed = |shop: &Value| first_step(shop)["phase"] == "failed";
-    let shop = until_or("nobody is there", || cluster.application("shop"), failed).await;
+    let shop = until_or("no server answers", || cluster.application("shop"), failed).await;
     assert!(!shop["status"].to_string().contains("hidden-key"), "{}", shop["status"]);
     assert!(message(&first_step(&shop)).starts_with("POST "), "{}", shop["status"]);
 }

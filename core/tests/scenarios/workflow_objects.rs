@@ -82,7 +82,7 @@ refusal: everywhere.$returns.err
 }
 
 #[tokio::test]
-async fn configs_are_made_read_and_deleted_and_belong_to_nobody() {
+async fn configs_are_made_read_and_deleted_and_have_no_owner() {
     let cluster = TestCluster::new().await;
     let template = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config-template-database"},
@@ -120,7 +120,7 @@ template: {
     assert_eq!(note["data"]["host"], "10.0.0.1");
     cluster.delete(OAM, "Application", "maker").await;
     cluster.gone(OAM, "Application", "maker").await;
-    assert!(cluster.get("v1", "Secret", "db").await.is_some(), "it belongs to nobody");
+    assert!(cluster.get("v1", "Secret", "db").await.is_some(), "it has no owner");
 
     let steps = json!([
         {"name": "drop", "type": "delete-config", "properties": {"name": "db"}},

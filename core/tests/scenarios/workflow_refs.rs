@@ -22,7 +22,7 @@ pub(crate) async fn a_workflow_of_its_own_is_run_and_a_change_of_it_makes_a_revi
     until_or("the workflow is missed", status, is_missed).await;
     assert!(cluster.deployment("back").await.is_none());
 
-    // It comes, and nobody has to touch the application.
+    // It comes, and no user has to touch the application.
     let group =
         |name: &str| json!({"name": name, "type": "step-group", "subSteps": [applies("front", &json!({}))]});
     cluster.create(workflow(&json!([applies("back", &json!({})), group("rest")]))).await;

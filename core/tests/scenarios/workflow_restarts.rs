@@ -82,7 +82,7 @@ async fn a_changed_application_begins_a_run_of_its_own() {
     cluster.phase("shop", "workflowSuspending").await;
     let before = cluster.application("shop").await;
     assert_eq!(before["status"]["workflow"]["appRevision"], "shop-v1");
-    // While it is suspended somebody changes what is deployed, and the steps.
+    // While it is suspended a user changes the application and the steps.
     let mut changed = held.clone();
     changed[1]["name"] = json!("approve");
     let components = json!([web("back", "nginx:2"), web("front", "nginx:2")]);
@@ -99,7 +99,7 @@ async fn a_changed_application_begins_a_run_of_its_own() {
         deployment.unwrap_or_default()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
     };
     assert_eq!(image(cluster.deployment("back").await), "nginx:2");
-    assert!(cluster.deployment("front").await.is_none(), "nobody approved it");
+    assert!(cluster.deployment("front").await.is_none(), "no user approved it");
     resume(&cluster).await;
     cluster.phase("shop", "running").await;
     assert_eq!(image(cluster.deployment("front").await), "nginx:2");
@@ -137,7 +137,7 @@ async fn a_failure_suspends_the_workflow_where_the_operator_says_so() {
     let options = Options { workflow, ..Options::default() };
     cluster.start_as(Process { options, ..Process::default() });
     let steps = json!([
-        applies("nobody", &json!({})),
+        applies("absent", &json!({})),
         {"name": "rest", "type": "step-group", "subSteps": [
             applies("back", &json!({})), applies("front", &json!({})),
         ]},

@@ -100,7 +100,7 @@ async fn a_run_of_a_workflow_waits_for_it_and_says_so() {
 }
 
 #[tokio::test]
-async fn an_object_of_somebody_else_is_not_overwritten_by_a_run() {
+async fn a_run_does_not_overwrite_a_foreign_object() {
     let cluster = TestCluster::new().await;
     install_note(&cluster).await;
     let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}, "data": {"team": "dev"}});

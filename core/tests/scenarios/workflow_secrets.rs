@@ -1,4 +1,4 @@
-//! Workflows whose steps read Secrets: what is stored where, and what nobody may read.
+//! Workflows whose steps read Secrets: what is stored where, and what no user may read.
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn what_a_step_reads_of_a_secret_is_stored_in_a_secret() {
 }
 
 #[tokio::test]
-async fn a_secret_of_somebody_else_is_not_overwritten() {
+async fn a_foreign_secret_is_not_overwritten() {
     let cluster = TestCluster::new().await;
     let secret = |name: &str| {
         let word = ByteString(WORD.as_bytes().to_vec());
@@ -77,7 +77,7 @@ async fn a_secret_of_somebody_else_is_not_overwritten() {
     ]);
     cluster.create(shop(&steps)).await;
     let conditions = || async { cluster.application("shop").await["status"]["conditions"].to_string() };
-    let is_refused = |said: &String| said.contains("belongs to somebody else");
+    let is_refused = |said: &String| said.contains("belongs to another owner");
     until_or("the name is taken", conditions, is_refused).await;
     let theirs = cluster.get("v1", "Secret", "workflow-shop-context").await.unwrap();
     assert!(theirs["data"]["vars"].is_null() && theirs["data"]["word"].is_string(), "{theirs}");

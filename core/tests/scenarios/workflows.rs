@@ -117,7 +117,7 @@ async fn a_suspension_ends_after_its_time() {
 async fn a_step_that_fails_lets_only_those_run_that_ask_for_it() {
     let cluster = TestCluster::new().await;
     let steps = json!([
-        applies("back", &json!({"properties": {"component": "nobody"}})),
+        applies("back", &json!({"properties": {"component": "absent"}})),
         applies("front", &json!({"if": "status.back.failed"})),
         {"name": "again", "type": "apply-component", "properties": {"component": "back"}},
     ]);
@@ -126,7 +126,7 @@ async fn a_step_that_fails_lets_only_those_run_that_ask_for_it() {
     let shop = cluster.application("shop").await;
     assert_eq!(phases(&shop), ["back failed", "front succeeded", "again skipped"], "{}", shop["status"]);
     let message = shop["status"]["workflow"]["steps"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("applies component \"nobody\", which does not exist"), "{message}");
+    assert!(message.contains("applies component \"absent\", which does not exist"), "{message}");
     assert!(cluster.deployment("front").await.is_some());
     assert!(cluster.deployment("back").await.is_none());
 }
@@ -155,7 +155,7 @@ async fn what_is_passed_over_is_not_wanted_and_values_decide() {
     cluster.phase("shop", "running").await;
 }
 
-/// A step that makes a ConfigMap by a call, reads what somebody else makes, and waits for it.
+/// A step that makes a ConfigMap by a call, reads what another client makes, and waits for it.
 const NOTE: &str = r#"
 import ("vela/kube", "vela/builtin")
 make: kube.#Apply & {$params: value: {
@@ -165,7 +165,7 @@ make: kube.#Apply & {$params: value: {
 	data: text: parameter.text
 }}
 read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "approval"}}
-wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "nobody approved yet"}}
+wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "not approved yet"}}
 output: make.$returns.value
 parameter: text: string
 "#;
@@ -188,7 +188,7 @@ async fn a_step_by_a_definition_makes_reads_and_waits() {
         applies("front", &json!({})),
     ]);
     cluster.create(shop(&steps)).await;
-    let says_why = |shop: &Value| shop["status"]["workflow"]["steps"][0]["message"] == "nobody approved yet";
+    let says_why = |shop: &Value| shop["status"]["workflow"]["steps"][0]["message"] == "not approved yet";
     until_or("it waits and says so", || cluster.application("shop"), says_why).await;
     let note = cluster.get("v1", "ConfigMap", "shop-note").await.unwrap();
     assert_eq!(note["data"], json!({"text": "hello"}));

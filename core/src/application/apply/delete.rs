@@ -11,7 +11,7 @@ use crate::application::record::{Entry, Owned};
 use crate::prune::{self, Pruned};
 use crate::successors;
 
-/// Delete one recorded object; one that turned out to be somebody else's counts as gone from our record.
+/// Deletes one recorded object; a foreign object of that name counts as gone from our record.
 pub(in crate::application) async fn delete_recorded(
     reconciler: &ApplicationReconciler,
     application: &Application<'_>,
@@ -72,7 +72,7 @@ async fn release(
             leave(reconciler, application, owned).await?;
             Ok(Deletion::Gone)
         }
-        // Whoever changed it meanwhile wakes the application.
+        // The client that changed it meanwhile wakes the application.
         Pruned::Going | Pruned::Changed => Ok(Deletion::Going),
     }
 }

@@ -11,8 +11,8 @@ use crate::application::reconciler::ApplicationReconciler;
 use crate::application::record::Owned;
 use crate::author::Actor;
 
-/// Read an object that a policy marks as read-only, whoever it belongs to. It may lack the labels by which objects are
-/// watched, so the server is asked.
+/// Reads an object that a policy marks as read-only, regardless of its owner. It may lack the labels by which objects
+/// are watched, so the server is asked.
 pub(super) async fn look(
     reconciler: &ApplicationReconciler,
     acting: &Actor,

@@ -1,9 +1,9 @@
 //! Graph → Applied: writes the record, then the objects wave by wave, then prunes; may not render or judge.
 //!
-//! Order, and why: the record is written first, so that a crash leaves no object nobody knows of; objects whose
-//! component waits for an unhealthy one are left for a later reconcile; only a reconcile that applied the whole set holds a
-//! [`Complete`], and only with it may anything be pruned. Components of one wave are written at the same time, the objects
-//! of one component one after the other; the record has one writer at a time.
+//! Order, and why: the record is written first, so that a crash leaves no unrecorded object; objects whose component waits
+//! for an unhealthy one are left for a later reconcile; only a reconcile that applied the whole set holds a [`Complete`],
+//! and only with it may anything be pruned. Components of one wave are written at the same time, the objects of one
+//! component one after the other; the record has one writer at a time.
 
 mod applied;
 mod complete;
@@ -89,9 +89,9 @@ pub(super) async fn apply<O: Order>(
     pruned.map(|()| if proof.is_whole() { applied.completed() } else { applied })
 }
 
-/// Restore what of the desired set was made and is deleted or changed by now, and nothing else: nothing is recorded as wanted
-/// or unwanted, and nothing pruned. `made_only` leaves alone what no reconcile is known to have made: whoever is acted for
-/// now did not ask for it.
+/// Restores the objects of the desired set that were made and are deleted or changed by now, and nothing else: nothing is
+/// recorded as wanted or unwanted, and nothing pruned. `made_only` leaves alone objects that no reconcile is known to have
+/// made: the present author did not ask for them.
 pub(super) async fn restore(
     reconciler: &ApplicationReconciler,
     application: &Application<'_>,

@@ -94,7 +94,7 @@ fn unwanted(record: &Record, desired: &Desired, applied: &Applied) -> Vec<(Owned
     unwanted
 }
 
-/// Is something unwanted of a later wave still there? What is out of reach holds up nobody.
+/// Is something unwanted of a later wave still there? An object out of reach holds up no other.
 fn holds_up(record: &Record, wave: Option<i32>) -> bool {
     let is_later = |(owned, entry): (&Owned, &Entry)| {
         entry.unwanted && entry.wave > wave && owned.out_of_reach().is_none()

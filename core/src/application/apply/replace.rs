@@ -67,8 +67,8 @@ pub(super) async fn make_room_for(
     remove_former(remake, refused.desired, refused.fields, refused.error).await
 }
 
-/// Put an object in place of the live one, with all that others have put into that. It is a patch of the version that was read,
-/// so that nobody needs more rights for it than for any other object.
+/// Puts an object in place of the live one, with all that others have put into that. It is a patch of the version that was
+/// read, so that the author needs no more rights for it than for any other object.
 pub(super) async fn replace(
     acting: &Actor,
     kind: &Kind,

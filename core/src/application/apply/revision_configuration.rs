@@ -2,7 +2,7 @@
 //! afterwards without what only rollouts change.
 //!
 //! Which components wait is decided once, when the configuration is made, from all other configurations of the record. It is
-//! made with the answer, by one request: whoever sees it sees the answer.
+//! made with the answer, by one request: a reader that sees it sees the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

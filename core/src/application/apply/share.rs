@@ -1,7 +1,7 @@
 //! One object of several applications: one writes it, the others are on the list in its annotation, and each leaves the list
 //! before the last one deletes the object.
 //!
-//! The list is written apart from the object and against the version that was read, so that nobody is lost from it.
+//! The list is written apart from the object and against the version that was read, so that no sharer is lost from it.
 
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Sharing<'_> {
         found.map_err(|source| runtime_apply::Error::Client { object: self.object(), source })
     }
 
-    /// The same as whoever may read it sees it: an author who may not read it any more has nothing to leave.
+    /// The same as readers with the right see it: an author who may not read it any more has nothing to leave.
     async fn seen(&self, kind: &Kind) -> Result<Option<DynamicObject>, runtime_apply::Error> {
         let key = &self.owned.key;
         let client = self.reconciler.context.client.clone();

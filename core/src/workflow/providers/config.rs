@@ -1,4 +1,4 @@
-//! `vela/config`: configs are made, read, listed and deleted. A config belongs to nobody: it stays when the application goes.
+//! `vela/config`: configs are made, read, listed and deleted. A config has no owner: it stays when the application goes.
 //!
 //! What a config is, and what of it is written how, stands in `vela_engine::config`. No message repeats what one says.
 

@@ -61,7 +61,7 @@ impl Called {
         Self::Answer(Value::Null)
     }
 
-    /// The call can never be answered: it is wrong, or nobody answers it yet.
+    /// The call can never be answered: it is wrong, or has no provider yet.
     pub(super) fn broken(message: impl Into<String>) -> Self {
         Self::Ended(StepOutcome::Broken { message: message.into() })
     }
@@ -88,7 +88,7 @@ pub(crate) struct Selection {
     pub(crate) labels: BTreeMap<String, String>,
 }
 
-/// Whether an object that is nobody's may be written or deleted; the error says why not.
+/// Whether an object without an owner may be written or deleted; the error says why not.
 pub(crate) type MayWrite = fn(&Value) -> Result<(), String>;
 
 /// The objects that the steps of one application reach.
@@ -183,7 +183,7 @@ pub(crate) trait Reach: Objects + Network + Owner {}
 
 impl<T: Objects + Network + Owner> Reach for T {}
 
-/// Somebody who answers the calls of one package.
+/// A provider that answers the calls of one package.
 pub(super) trait Provider {
     /// What the calls of its package name as `#provider`, in the present form and in that of `vela/op`.
     const NAMES: &'static [&'static str];

@@ -120,7 +120,7 @@ impl Objects for Double {
 impl Network for Double {
     async fn send(&mut self, request: &Request) -> Result<Answer, NoAnswer> {
         self.sent.push(request.clone());
-        self.answers.pop().unwrap_or_else(|| Err(NoAnswer::NotSent("nobody is there".to_owned())))
+        self.answers.pop().unwrap_or_else(|| Err(NoAnswer::NotSent("no server answers".to_owned())))
     }
 
     async fn send_mail(&mut self, mail: &Mail) -> Result<(), NoAnswer> {

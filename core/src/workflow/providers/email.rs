@@ -1,5 +1,5 @@
-//! `vela/email`: an e-mail to the server that the step names. It is sent once: whoever runs the step stores that it is sent
-//! before it is.
+//! `vela/email`: an e-mail to the server that the step names. It is sent once: the runner of the step stores that it is
+//! sent before it is.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -170,7 +170,7 @@ mod tests {
         assert!(
             matches!(not_sent, StepOutcome::Error { message } if message.starts_with("failed to send email"))
         );
-        let refused = outcome(NoAnswer::Refused("it goes to nobody".to_owned())).await;
+        let refused = outcome(NoAnswer::Refused("it has no recipient".to_owned())).await;
         assert!(matches!(refused, StepOutcome::Broken { .. }));
     }
 

@@ -1,7 +1,7 @@
 //! `vela/http`: requests to servers outside, through the egress guard.
 //!
-//! What changes something there is asked once: whoever runs the step stores that it is asked before it is, and what was
-//! answered. No message says more of a URL than its server, and none repeats a header or a body.
+//! A request that changes something there is sent once: the runner of the step stores that it is sent before it is, and
+//! then the answer. No message says more of a URL than its server, and none repeats a header or a body.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -225,7 +225,7 @@ mod tests {
         };
         assert!(message.starts_with("POST http://a: no answer") && !message.contains("key"), "{message}");
         assert!(matches!(outcome("GET", unknown()).await, StepOutcome::Error { .. }));
-        let not_sent = NoAnswer::NotSent("nobody is there".to_owned());
+        let not_sent = NoAnswer::NotSent("no server answers".to_owned());
         assert!(matches!(outcome("POST", not_sent).await, StepOutcome::Error { .. }));
         let large = || NoAnswer::TooLarge("the answer is larger".to_owned());
         assert!(matches!(outcome("POST", large()).await, StepOutcome::Fail { .. }));

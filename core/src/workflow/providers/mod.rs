@@ -55,7 +55,7 @@ pub(crate) async fn call<R: Reach>(reach: &mut R, asked: Asked<'_>) -> Result<Ca
     }
     let Asked { question, .. } = asked;
     Ok(Called::broken(format!(
-        "nobody answers {} {} yet, which {} asks for",
+        "no provider answers {} {} yet, which {} asks for",
         question.provider, question.function, question.path
     )))
 }
@@ -101,7 +101,7 @@ mod tests {
                 }
                 let ask = question(provider, function, call["params"].clone());
                 let called = asked(&mut Double::default(), ask).await;
-                if format!("{called:?}").contains("nobody answers") {
+                if format!("{called:?}").contains("no provider answers") {
                     open.insert(format!("{provider}.{function}"));
                 } else {
                     answered += 1;
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_answers_is_told_with_its_place() {
+    async fn an_unanswered_call_is_reported_with_its_place() {
         let mut double = Double::default();
         let called = asked(&mut double, question("helm", "render", json!({}))).await;
-        assert_eq!(called, Called::broken("nobody answers helm render yet, which ask asks for"));
+        assert_eq!(called, Called::broken("no provider answers helm render yet, which ask asks for"));
         let called = asked(&mut double, question("http", "get", json!({}))).await;
-        assert_eq!(called, Called::broken("nobody answers http get yet, which ask asks for"));
+        assert_eq!(called, Called::broken("no provider answers http get yet, which ask asks for"));
     }
 }

@@ -63,7 +63,7 @@ static CLUSTERS: AtomicUsize = AtomicUsize::new(0);
 /// A server whose kinds and definitions are there and recorded. It is made once: every cluster goes its own way from there.
 fn prepared() -> &'static ApiServer {
     static PREPARED: OnceLock<ApiServer> = OnceLock::new();
-    // On a thread of its own, since whoever comes first is inside a runtime.
+    // On a thread of its own, since the first caller is inside a runtime.
     PREPARED.get_or_init(|| std::thread::spawn(prepare).join().unwrap())
 }
 
