@@ -1,9 +1,9 @@
 //! Clients that act on behalf of the author stamped on an object, with the author's rights and no others.
 //!
-//! Only where the operator asks for it (`--authenticate-application`), because only then is a stamp a fact: admission
-//! writes it. What is made, changed, deleted or read *for* an application goes through [`Actor`]; bookkeeping (status,
-//! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where the author is
-//! unknown, nothing is executed and nothing deleted.
+//! The controllers do so only where the operator asks for it (`--authenticate-application`), because only then
+//! admission writes every stamp. Every create, update, delete and read *for* an application goes through [`Actor`];
+//! bookkeeping (status, revisions, records, finalizers, events, watches) stays with the account of the controllers.
+//! Where the author is unknown, nothing is executed and nothing deleted.
 
 use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
@@ -15,7 +15,7 @@ use crate::access;
 use crate::authors::Authors;
 use crate::context::Context;
 
-/// On whose behalf one reconcile acts, and with which client.
+/// The author on whose behalf one reconcile acts, and the client for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
     client: Client,
@@ -23,7 +23,7 @@ pub(crate) struct Actor {
     rights: Rights,
 }
 
-/// Whose rights are used.
+/// The rights that an [`Actor`] uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rights {
     /// The controllers' own account.
@@ -34,7 +34,7 @@ enum Rights {
     None,
 }
 
-/// `kube::Client` says nothing of itself.
+/// `kube::Client` has no useful `Debug` output.
 #[derive(Clone)]
 struct Client(kube::Client);
 
@@ -55,7 +55,7 @@ impl Actor {
         Self::through(context, context.client.clone(), Rights::Own)
     }
 
-    /// On behalf of the author that is stamped on the object; of the controllers themselves where authors are not asked for.
+    /// The author that is stamped on the object; the controllers' own account where they do not act for authors.
     pub(crate) fn for_author(context: &Context, object: &DynamicObject) -> Result<Self, UnknownAuthor> {
         let Some(authors) = &context.authors else { return Ok(Self::own(context)) };
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
@@ -64,8 +64,8 @@ impl Actor {
         Self::of(context, authors, object, author)
     }
 
-    /// The same for an object that the controllers may have written for an Application: one that is stamped with their own
-    /// name is acted for on behalf of that Application's author.
+    /// The same for an object that the controllers may have written for an Application: where the object is stamped with
+    /// their own name, the actor is that Application's author.
     pub(crate) async fn for_object(
         context: &Context,
         configuration: &DynamicObject,
@@ -86,8 +86,8 @@ impl Actor {
         })
     }
 
-    /// The account that the API server is said to have refused everything: what is there stays, what is gone is seen to
-    /// be.
+    /// An actor without rights: the client answers every request as refused, so existing objects stay, and a deleted
+    /// one is seen to be gone.
     pub(crate) fn without_author(context: &Context, unknown: &UnknownAuthor) -> Self {
         Self::through(context, refusing_client(&unknown.0), Rights::None)
     }
@@ -108,28 +108,28 @@ impl Actor {
         Self { applier: context.applier.through(client.clone()), client: Client(client), rights }
     }
 
-    /// For reads and writes of what the application asks for.
+    /// The client for reads and writes of objects that the application asks for.
     pub(crate) fn client(&self) -> kube::Client {
         self.client.0.clone()
     }
 
-    /// For applies and deletes.
+    /// The applier for applies and deletes.
     pub(crate) fn applier(&self) -> &Applier {
         &self.applier
     }
 
-    /// The same for the record of an application, and what is stored beside it: no author needs rights on that. Where the
-    /// author is unknown, it stays as well, for with it goes what runs.
+    /// The applier for the record of an application and its neighbours: no author needs rights on them. Where the author
+    /// is unknown, the record stays as well, for the running objects would go with it.
     pub(crate) fn for_record(&self, context: &Context) -> Self {
         if self.rights == Rights::None { self.clone() } else { Self::own(context) }
     }
 
-    /// The author, if one is acted for.
+    /// The author, if the reconcile acts for one.
     pub(crate) fn user(&self) -> Option<&str> {
         if let Rights::Author(user) = &self.rights { Some(user) } else { None }
     }
 
-    /// Why something could not be done, and whom to ask for what where a right is missing.
+    /// The message of an error, with the right to ask for where one is missing.
     pub(crate) fn explain_apply(&self, error: &runtime_apply::Error) -> String {
         match error {
             runtime_apply::Error::Client { source, .. } => format!("{error}{}", self.hint(source)),
@@ -137,7 +137,7 @@ impl Actor {
         }
     }
 
-    /// The same for an error of the client; what was tried stands before it.
+    /// The same for an error of the client; the attempted action stands before it.
     pub(crate) fn explain(&self, error: &kube::Error) -> String {
         format!("{}{}", runtime_apply::explain(error), self.hint(error))
     }
@@ -152,8 +152,8 @@ impl Actor {
     }
 }
 
-/// Did the controllers write this record themselves? Asked where they act for authors, and always true elsewhere: a user who
-/// can forge a record there can write an Application that does the same.
+/// Did the controllers write this record themselves? The check reads the stamp where controllers act for authors, and is
+/// always true elsewhere: there a user who can forge a record can write an Application that does the same.
 pub(crate) async fn is_own_record(context: &Context, record: &DynamicObject) -> Result<bool, kube::Error> {
     let Some(authors) = &context.authors else { return Ok(true) };
     let namespace = record.metadata.namespace.as_deref().unwrap_or_default();
@@ -187,7 +187,7 @@ fn kind_of(object: &DynamicObject) -> String {
     object.types.as_ref().map_or_else(|| "object".to_owned(), |types| types.kind.clone())
 }
 
-/// A write that changes nothing of what is wanted, and makes the writer the author.
+/// A write that changes nothing of the wanted content, and makes the writer the author.
 pub(crate) fn touch(kind: &str, key: &Key) -> String {
     format!(
         "kubectl annotate {} {} -n {} authored=\"$(date)\" --overwrite",

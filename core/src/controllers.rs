@@ -19,25 +19,25 @@ use crate::{
 /// How a process runs the controllers.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// What the controllers do.
+    /// The options of the controllers.
     pub options: Options,
     /// The parts that take part in the reconciles of ApplicationConfigurations; none by default.
     pub hooks: crate::Hooks,
     /// The parts that answer requests of objects in place of the network; none by default.
     pub egress_override: Option<Arc<dyn crate::EgressOverride>>,
-    /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
+    /// The address of `/healthz` and `/readyz`; none in a sandbox.
     pub health: Option<Endpoint>,
-    /// Where to serve `/metrics`; nowhere in a sandbox.
+    /// The address of `/metrics`; none in a sandbox.
     pub metrics: Option<Endpoint>,
-    /// Where and how to serve webhooks; nowhere in a sandbox.
+    /// The address and certificates of the webhooks; none in a sandbox.
     pub webhooks: Option<Webhooks>,
-    /// Where to serve the trait injector alone; nowhere unless asked for.
+    /// The address of the trait injector alone; none by default.
     pub trait_injector: Option<TraitInjector>,
     /// The lease that decides which of several processes reconciles; none in a sandbox.
     pub lease: Option<lease::Config>,
-    /// How long running reconciles may take to end.
+    /// The time that running reconciles may take to end.
     pub grace: Duration,
-    /// What the controllers count; a second reader may keep a clone.
+    /// The metrics of the controllers; a second reader may keep a clone.
     pub counts: Arc<Metrics>,
     /// Cancel it to stop: running reconciles end, then `run` returns.
     pub stop: crate::Stop,
@@ -74,7 +74,7 @@ pub enum Error {
 pub struct Controllers;
 
 impl Controllers {
-    /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
+    /// Runs until [`Process::stop`] is cancelled or something essential fails. The caller installs the CRDs before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
         let Process { options, hooks, egress_override, health, metrics, webhooks, .. } = process;
         let Process { trait_injector, lease, grace, counts, stop, .. } = process;
@@ -103,7 +103,7 @@ impl Controllers {
     }
 }
 
-/// Ends the evaluations of templates when a stop is asked for: no caller waits for their results.
+/// Ends the evaluations of templates when the process stops: no caller waits for their results.
 fn end_with(stop: &crate::Stop, context: &Context) {
     let (stop, computations) = (stop.clone(), context.computations.clone());
     tokio::spawn(async move {

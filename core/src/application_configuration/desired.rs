@@ -1,4 +1,5 @@
-//! A configuration → what it means at this moment: `fetch → parse → render → data → graph`; may not change anything.
+//! Computes the desired state of a configuration: `fetch → parse → render → data → graph`; changes nothing in the
+//! cluster.
 
 use std::sync::Arc;
 
@@ -24,19 +25,19 @@ pub(super) struct Resolved {
     parsed: Parsed,
 }
 
-/// What a configuration means.
+/// The desired state of a configuration.
 pub(super) struct Desired {
     pub(super) graph: Graph,
     /// The stores that its values go into once they are applied.
     pub(super) stores: Vec<StorePlan>,
-    /// What it was rendered by, beside the configuration and its components.
+    /// The definitions it was rendered by, beside the configuration and its components.
     definitions: Vec<Arc<Definition>>,
-    /// What keeps it at work when one of these breaks.
+    /// The fallback that keeps it running when one of these breaks.
     pub(super) revision: Value,
 }
 
 impl Desired {
-    /// How it is applied.
+    /// The way it is applied.
     pub(super) fn order<'a>(
         &'a self,
         reconciler: &ApplicationConfigurationReconciler,
@@ -50,7 +51,7 @@ impl Desired {
     }
 }
 
-/// Read everything that the configuration names.
+/// Reads everything that the configuration names.
 pub(super) async fn resolve(
     reconciler: &ApplicationConfigurationReconciler,
     work: &Work<'_>,
@@ -66,7 +67,7 @@ pub(super) async fn resolve(
     Ok(Resolved { snapshot, parsed })
 }
 
-/// Render it, with the values of other objects as far as they are there.
+/// Renders it, with the values of other objects as far as they exist.
 pub(super) async fn render(
     reconciler: &ApplicationConfigurationReconciler,
     work: &Work<'_>,
@@ -88,8 +89,8 @@ fn not_rendered(found: Diagnostics) -> PhaseError {
     PhaseError::Render(Failed::persistent(status::message(&found)))
 }
 
-/// A component whose content has no revision yet is waited for; where its hook refuses one, the user hears of it.
-/// Looked at is what the reconcile goes on with: another look at the cache may show a later content under the revision of an
+/// Waits for a component whose content has no revision yet; where its hook refuses one, the user hears of it. The reconcile
+/// checks the same copy that it goes on with: another read of the cache may show a later content under the revision of an
 /// earlier one.
 fn await_revisions(document: &Document, snapshot: &Snapshot) -> Result<(), Error> {
     let entries = document.value()["spec"]["components"].as_array();
@@ -148,7 +149,7 @@ mod tests {
     fn a_content_without_a_revision_is_waited_for() {
         assert!(matches!(awaited(json!({"componentName": "front"}), 1), Err(Error::Pending)));
         assert!(awaited(json!({"componentName": "front"}), 2).is_ok());
-        // What is pinned stands, and rendering says what is missing.
+        // A pinned revision needs no wait, and rendering reports a missing one.
         assert!(awaited(json!({"revisionName": "front-v1"}), 1).is_ok());
         assert!(awaited(json!({"componentName": "missing"}), 1).is_ok());
     }

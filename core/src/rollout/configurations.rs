@@ -1,9 +1,9 @@
 //! A rollout between two ApplicationConfigurations that an Application stored for its revisions, as early 2021 wrote them: the
 //! same steps as between two revisions, over workloads that the configurations make.
 //!
-//! Whose turn it is with a workload is said in two places. The marks of a configuration ask it to leave a component, and its
-//! status answers; that keeps it from making again what it no longer runs. The workload's own claim keeps everybody else from
-//! it, whatever copies say: it is read and written in one version.
+//! Two places say which of the two may write a workload, the configuration or the rollout. The marks of a configuration ask
+//! it to leave a component, and its status answers; so it does not make a workload again that it gave up. The claim on the
+//! workload itself keeps all other writers away, whatever a stale cache shows: it is read and written in one version.
 
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
@@ -30,17 +30,17 @@ use crate::application::fetch::json;
 use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
 
-/// What a rollout goes between.
+/// The two ends of a rollout.
 struct Located {
     target: Value,
     source: Option<Value>,
-    /// Configurations that it was turned away from half-way.
+    /// Configurations that the rollout was turned away from half-way.
     given_up: Vec<Value>,
-    /// The components that are rolled.
+    /// The components that the rollout moves.
     components: Vec<String>,
 }
 
-/// Make at most one step.
+/// Makes at most one step.
 pub(super) async fn advance(
     reconciler: &RolloutReconciler,
     work: &Work<'_>,
@@ -54,7 +54,7 @@ pub(super) async fn advance(
     let found = locate(reconciler, &look, work, &status.given_up_revisions).await;
     let located = match found {
         Ok(located) => located,
-        // What is held says so itself.
+        // A rollout that releases its workloads needs no ends, and reports itself.
         Err(_) if state.is_releasing() => return release(work, attempt, status, report).await,
         Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
         Err(Missing::Component(why) | Missing::Failed(why)) => return Err(Error::Waiting(why)),
@@ -79,7 +79,7 @@ pub(super) async fn advance(
     let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
     if made.before.rolling == RollingState::Finalising && made.after.is_terminal() {
         if let Err(error) = writer.finish(&located).await {
-            // An end that is said is not looked at again: it is not one before the configurations know of it.
+            // A reported end is final: the rollout reports it only after the configurations know of it.
             status.rollout = before;
             return Err(error);
         }
@@ -91,7 +91,7 @@ pub(super) async fn advance(
     Ok(made)
 }
 
-/// Let go of whatever is held, where it cannot be told what that is.
+/// Lets go of all held workloads, where the ends of the rollout are unknown.
 pub(super) async fn release(
     work: &Work<'_>,
     attempt: &Attempt<'_>,
@@ -112,7 +112,7 @@ impl Located {
     }
 }
 
-/// Find the configurations, and what of them is rolled.
+/// Finds the configurations, and their components that roll.
 async fn locate(
     reconciler: &RolloutReconciler,
     look: &TrackedReads,
@@ -202,7 +202,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The workloads of the components, as far as they are there.
+/// The existing workloads of the components.
 async fn parts(look: &TrackedReads, work: &Work<'_>, located: &Located) -> Result<Vec<Part>, String> {
     let mut parts = Vec::with_capacity(located.components.len());
     for component in &located.components {
@@ -238,7 +238,7 @@ async fn side(look: &TrackedReads, configuration: &Value, component: &str) -> Re
     Ok(Side { template, live: live.map(|live| json(&live)) })
 }
 
-/// What of a workload a rollout has to know that never writes its template.
+/// The fields of a workload that a rollout needs that never writes its template.
 fn identity(key: &ObjectKey) -> Value {
     serde_json::json!({
         "apiVersion": key.api_version, "kind": key.kind,
@@ -246,7 +246,7 @@ fn identity(key: &ObjectKey) -> Value {
     })
 }
 
-/// What keeps a configuration from being applied, in its own words.
+/// The reason why a configuration cannot be applied, in its own words.
 fn complaint(configuration: &Value) -> String {
     let conditions = configuration["status"]["conditions"].as_array();
     let synced = conditions.into_iter().flatten().find(|each| each["type"] == "Synced");
@@ -254,7 +254,7 @@ fn complaint(configuration: &Value) -> String {
     said.filter(|said| !said.is_empty()).map_or_else(String::new, |said| format!(": {said}"))
 }
 
-/// Workloads of configurations that this rollout was turned away from, and that it gave pods.
+/// Workloads of configurations that this rollout was turned away from, and to which it gave pods.
 async fn leftovers(
     look: &TrackedReads,
     work: &Work<'_>,
@@ -293,7 +293,8 @@ struct MarkWriter<'a> {
 }
 
 impl MarkWriter<'_> {
-    /// Before the rollout: former targets are no targets any more, the source leaves its components, and then the target.
+    /// Runs before the rollout: former targets lose their mark, the source leaves its components, and then the target
+    /// does.
     async fn hand_over(&self, located: &Located) -> Result<(), Error> {
         let direction = self.work.direction;
         let rolled = &located.components;
@@ -313,8 +314,8 @@ impl MarkWriter<'_> {
         self.has_template(&target, rolled).await
     }
 
-    /// Configurations of the Application to which a rollout went that failed, or was turned: of a workload that revisions share
-    /// only the target may apply the template.
+    /// Configurations of the Application that were targets of failed or turned rollouts: only the target may apply the template
+    /// of a workload that revisions share.
     async fn former_targets(&self, target: &Value) -> Result<Vec<Value>, Error> {
         let Some(owner) = application(target) else { return Ok(Vec::new()) };
         let label = format!("{}={}", labels::APP_NAME, text(&owner["name"]));
@@ -328,7 +329,7 @@ impl MarkWriter<'_> {
         Ok(listed.iter().map(json).filter(is_former).collect())
     }
 
-    /// The target's workloads are there, and those that revisions share have its template, before anything of them rolls.
+    /// Checks before anything rolls that the target's workloads exist, and that shared workloads have its template.
     async fn has_template(&self, target: &Value, rolled: &[String]) -> Result<(), Error> {
         for component in rolled {
             let side = side(self.look, target, component).await.map_err(Error::Waiting)?;
@@ -352,7 +353,7 @@ impl MarkWriter<'_> {
         Ok(())
     }
 
-    /// After the rollout: the source runs nothing any more, and the target takes its components back.
+    /// Runs after the rollout: the source runs nothing any more, and the target takes its components back.
     async fn finish(&self, located: &Located) -> Result<(), Error> {
         let rolled = &located.components;
         let target = self.fresh(&located.target).await?;
@@ -366,8 +367,8 @@ impl MarkWriter<'_> {
         Ok(())
     }
 
-    /// Write what is asked of the configuration as the server has it; answers with it as it is then. One that is gone is
-    /// asked nothing.
+    /// Writes the marks onto the configuration as the server has it; returns it as it is afterwards. A deleted
+    /// configuration gets no marks.
     async fn mark(
         &self,
         configuration: &Value,
@@ -392,14 +393,14 @@ impl MarkWriter<'_> {
         }
     }
 
-    /// The configuration as the server has it: marks that a copy shows may be off already.
+    /// The configuration as the server has it: a stale cache may still show old marks.
     async fn fresh(&self, configuration: &Value) -> Result<Option<Value>, Error> {
         let found = self.api().get_opt(&text(&configuration["metadata"]["name"])).await;
         let found = found.map_err(|error| Error::retry(self.acting.explain(&error)))?;
         Ok(found.map(|found| json(&found)))
     }
 
-    /// Marks are bookkeeping, as the configurations are.
+    /// The controllers write marks with their own account, as they write the configurations.
     fn api(&self) -> Api<DynamicObject> {
         let acting = self.acting.for_record(&self.reconciler.context);
         let resource = ApiResource::erase::<ApplicationConfiguration>(&());
@@ -407,7 +408,7 @@ impl MarkWriter<'_> {
     }
 }
 
-/// Has the configuration answered that it leaves what it is asked to leave?
+/// Has the configuration confirmed that it leaves the components of its marks?
 fn templated(configuration: &Value) -> Result<(), Error> {
     if handing_over::is_templated(configuration) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! An object that asks for rollouts → reconcile after reconcile, from the moment it is held to the moment it may go.
+//! Runs the reconciles of an object that asks for rollouts, from its finalizer to its release.
 
 use kube::api::DynamicObject;
 use vela_crds::RolloutStatus;
@@ -11,16 +11,16 @@ use super::stored::Stored;
 use super::work::Step;
 use crate::author::{Actor, UnknownAuthor};
 
-/// Steps of one reconcile: a rollout that waits for nothing has fewer in a row.
+/// The limit of steps in one reconcile: a rollout that never waits has fewer in a row.
 const STEPS_AT_MOST: usize = 16;
 
-/// A controller of such objects.
+/// A controller of objects that ask for rollouts.
 pub(super) trait StepReconciler: Sync {
-    /// Make at most one step.
+    /// Makes at most one step.
     fn step(&self, key: &Key, live: &DynamicObject) -> impl Future<Output = Result<Step, Failure>> + Send;
 }
 
-/// Steps of one object as long as there is one to make.
+/// Makes the steps of one object as long as there is one to make.
 pub(super) async fn run(
     reconciler: &impl StepReconciler,
     stored: &Stored,
@@ -41,17 +41,17 @@ pub(super) async fn run(
     Ok(Action::RequeueAfter(CONFLICT_WAIT))
 }
 
-/// What comes before any reconcile.
+/// The result of the preparation of a reconcile.
 pub(super) enum Start {
-    /// All that there was to do.
+    /// The preparation was the whole reconcile.
     Over(Step),
-    /// The first status, to be stored.
+    /// The reconciler stores this first status.
     First(RolloutStatus),
-    /// Nothing: a reconcile may be made.
+    /// The reconcile goes on.
     Ready,
 }
 
-/// Hold the object before anything is claimed for it, and let it go when nothing is claimed any more.
+/// Adds the finalizer before the rollout claims anything, and removes it once no claim is left.
 pub(super) async fn begin(
     stored: &Stored,
     key: &Key,
@@ -62,7 +62,7 @@ pub(super) async fn begin(
     let held = stored.is_held(live);
     let began = !status.rolling_state.is_empty();
     if live.metadata.deletion_timestamp.is_some() && (!held || !began || State::of(status).is_terminal()) {
-        // A claim that no copy showed when the workloads were let go would be the end of them.
+        // A stale cache may have hidden a claim when the workloads were released: the sweep removes it.
         if held && began {
             let acting = acting.as_ref().map_err(|unknown| Failure::retry(unknown.to_string()))?;
             release::sweep(&stored.context, acting, key, live).await.map_err(Failure::retry)?;

@@ -1,4 +1,4 @@
-//! Why a reconcile ended early → the message of its condition, and when the next reconcile comes.
+//! Maps the early end of a reconcile to the message of its condition, and to the time of the next reconcile.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,45 +8,45 @@ use vela_runtime::{Action, CONFLICT_WAIT, Failure, Retry, apply, dynamic_watch};
 
 use crate::author::Actor;
 
-/// Why a reconcile ended early.
+/// The reason why a reconcile ended early.
 #[derive(Debug)]
 pub(crate) struct ReconcileError {
-    /// What could not be done, in a few words: the event's reason and the beginning of the condition's message.
+    /// The failed action in a few words: the event's reason and the beginning of the condition's message.
     pub(crate) reason: &'static str,
     message: String,
     next: NextReconcile,
 }
 
-/// When the next reconcile comes.
+/// The time of the next reconcile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextReconcile {
-    /// With the next change of the object or of anything it looked at.
+    /// The next change of the object, or of an object that it read, wakes it.
     Wait,
-    /// With it, or after this time.
+    /// The same, or this time at the latest.
     Again(Duration),
-    /// After a back-off that grows.
+    /// It comes after a back-off that grows.
     Retry,
-    /// At once, and nothing is reported: another writer was faster.
+    /// It comes at once without a report: another writer was faster.
     Quietly,
 }
 
 impl ReconcileError {
-    /// Only a change can help, and it wakes us.
+    /// An error that only a change can mend; the change wakes the reconcile.
     pub(crate) fn wrong(reason: &'static str, error: impl Display) -> Self {
         Self { reason, message: error.to_string(), next: NextReconcile::Wait }
     }
 
-    /// Another try may help.
+    /// An error that another try may mend.
     pub(crate) fn retry(reason: &'static str, error: impl Display) -> Self {
         Self { reason, message: error.to_string(), next: NextReconcile::Retry }
     }
 
-    /// What was seen is not what is; the next reconcile sees it.
+    /// The reconcile saw a stale object; the next one sees the new one.
     pub(crate) fn changed(reason: &'static str) -> Self {
         Self { reason, message: "it changed meanwhile".to_owned(), next: NextReconcile::Quietly }
     }
 
-    /// Something could not be looked at.
+    /// An error of a read.
     pub(crate) fn look(reason: &'static str, error: &dynamic_watch::Error) -> Self {
         let next = match error {
             dynamic_watch::Error::Missing { again: Some(again), .. } => NextReconcile::Again(*again),
@@ -56,7 +56,7 @@ impl ReconcileError {
         Self { reason, message: error.to_string(), next }
     }
 
-    /// Something could not be written.
+    /// An error of a write.
     pub(crate) fn apply(reason: &'static str, error: &apply::Error, acting: &Actor) -> Self {
         let next = match error.retry() {
             Retry::Conflict => NextReconcile::Quietly,
@@ -66,7 +66,7 @@ impl ReconcileError {
         Self { reason, message: acting.explain_apply(error), next }
     }
 
-    /// Is nothing to be reported?
+    /// Does the controller report nothing?
     pub(crate) fn is_quiet(&self) -> bool {
         self.next == NextReconcile::Quietly
     }
@@ -76,7 +76,7 @@ impl ReconcileError {
         self.next == NextReconcile::Wait
     }
 
-    /// The same without what is confidential.
+    /// The same without confidential values.
     pub(crate) fn without(self, secrets: &Secrets) -> Self {
         Self { message: secrets.hide(&self.message).into_owned(), ..self }
     }
@@ -86,7 +86,7 @@ impl ReconcileError {
         format!("{}: {}", self.reason, self.message)
     }
 
-    /// When the queue hands out the object again.
+    /// The requeue that the controller asks for.
     pub(crate) fn end(self) -> Result<Action, Failure> {
         match self.next {
             NextReconcile::Wait => Ok(Action::Done),

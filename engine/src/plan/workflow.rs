@@ -1,4 +1,5 @@
-//! The workflow of an application, written or not → nodes and steps: what each step applies, and after what.
+//! Builds nodes and steps from the workflow of an application, written or generated: the nodes of each step, and its
+//! order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use crate::steps;
 pub use crate::workflow::{APPLY_COMPONENT, DEPLOY};
 use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec};
 
-/// Steps begin as soon as those they wait for are done.
+/// Steps begin as soon as the steps that they wait for are done.
 pub(super) const DAG: &str = "DAG-DAG";
 /// Each step waits for all before it.
 const STEP_BY_STEP: &str = "StepByStep-DAG";
-/// Workflow steps that are run where they are written.
+/// Workflow steps that run in the order of the list.
 pub const SUPPORTED_STEPS: &[&str] = &BUILT_IN_STEPS;
 
 /// One step: the nodes that it applies, and waits for until they are healthy.
@@ -43,17 +44,17 @@ impl Step {
     }
 }
 
-/// What a workflow comes to.
+/// The plan of a workflow.
 pub(super) struct Planned {
     pub(super) nodes: Vec<Node>,
     pub(super) steps: Vec<Step>,
     pub(super) mode: &'static str,
     pub(super) failing: Option<Failing>,
-    /// What a machine is to run.
+    /// The steps that a machine runs.
     pub(super) spec: Option<Arc<WorkflowSpec>>,
 }
 
-/// Steps that are written, or else one for each topology policy, or else one for each component.
+/// Written steps, or else one for each topology policy, or else one for each component.
 pub(super) fn plan(
     app: &AppFile,
     policies: &Policies,
@@ -73,7 +74,7 @@ pub(super) fn plan(
     }
     match app.workflow().filter(|workflow| !workflow.steps.is_empty()) {
         Some(workflow) => {
-            // Where a step cannot be run, that is told, and it may be the one that goes by them.
+            // An error reports a step that cannot run, and that step may be the one that uses these policies.
             let is_run =
                 |step: &parse::Step| SUPPORTED_STEPS.contains(&type_of(step)) || not_run(step).is_none();
             let all_run = workflow.steps.iter().all(is_run);
@@ -171,8 +172,8 @@ fn placed(app: &AppFile, policies: &Policies) -> Planned {
     Planned { nodes, steps, mode: DAG, failing: None, spec: None }
 }
 
-/// Steps that only apply components become edges; where there are others, a machine runs them. What it cannot run is not
-/// supported yet.
+/// Steps that only apply components become edges; a machine runs all others. Steps beyond the machine are not supported
+/// yet.
 fn written(
     app: &AppFile,
     (workflow, policies): (&Workflow, &Policies),
@@ -217,7 +218,7 @@ fn written(
         steps.push((Step::applying(step.name.clone(), node.into_iter().collect()), step));
     }
     let is_dag = workflow.mode == "DAG";
-    // A machine knows the order itself, and what fails.
+    // A machine knows the order itself, and which steps fail.
     let is_plain = workflow.spec.is_none();
     if is_plain {
         order(&steps, is_dag, &mut nodes);
@@ -246,7 +247,7 @@ fn written(
     Planned { nodes, steps, mode, failing, spec: workflow.spec.clone() }
 }
 
-/// Why a step that has a template, or should have one, cannot be run.
+/// The reason why a step that has a template, or should have one, cannot run.
 fn not_run(step: &parse::Step) -> Option<String> {
     let message = format!("workflow step type {:?} is not supported yet", step.type_);
     let Some(definition) = &step.definition else { return Some(message) };
@@ -255,7 +256,7 @@ fn not_run(step: &parse::Step) -> Option<String> {
     Some(format!("{message}: no provider answers its call {call}"))
 }
 
-/// What a step applies is rendered before any step is run, so a value of another step cannot change it yet.
+/// The objects of a step are rendered before any step runs, so a value of another step cannot change them yet.
 fn inputs_of_applying(
     app: &AppFile,
     step: &parse::Step,
@@ -271,7 +272,7 @@ fn inputs_of_applying(
     }
 }
 
-/// The type of a step without the version that is asked for.
+/// The type of a step without its version.
 fn type_of(step: &parse::Step) -> &str {
     version::parse_reference(&step.type_).map_or(step.type_.as_str(), |asked| asked.name)
 }
@@ -316,7 +317,7 @@ fn placement(
     placement
 }
 
-/// A step whose component is not there: why it fails, which is told now as well.
+/// A step whose component is absent: why it fails, which the plan reports as well.
 fn unknown(app: &AppFile, step: &parse::Step, name: &str, found: &mut Diagnostics) -> String {
     let message = format!("step {:?} applies component {name:?}, which does not exist", step.name);
     let path = format!("{}.properties.component", step.path);
@@ -327,7 +328,7 @@ fn unknown(app: &AppFile, step: &parse::Step, name: &str, found: &mut Diagnostic
     message
 }
 
-/// The order of the steps as edges between what they apply.
+/// The order of the steps as edges between their nodes.
 fn order(steps: &[(Step, &parse::Step)], is_dag: bool, nodes: &mut [Node]) {
     for (index, (step, written)) in steps.iter().enumerate() {
         let before: Vec<usize> = match is_dag {

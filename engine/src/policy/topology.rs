@@ -1,4 +1,4 @@
-//! Policy `topology`: which clusters and which namespace components go to. Only the local cluster can be meant yet.
+//! Policy `topology`: the clusters and the namespace of components. Only the local cluster is supported yet.
 
 use serde_json::{Map, Value as Json};
 
@@ -14,11 +14,12 @@ pub(super) const TYPE: &str = "topology";
 const FIELDS: &[&str] = &["clusters", "clusterLabelSelector", "allowEmpty", "namespace", "clusterSelector"];
 /// The label by which a selector finds the local cluster.
 const CONTROL_PLANE: &str = "cluster.core.oam.dev/control-plane";
-/// What to do where another cluster is asked for.
+/// The advice where another cluster is named.
 const ONLY_LOCAL: &str =
     "applications run in the cluster that they are in: write `clusters: [local]`, or leave it out";
 
-/// The places that the policy names. What cannot be meant is found with its place; a preview shows it in the local cluster.
+/// The places that the policy names. An unsupported place is an error with its position; a preview shows its objects in the
+/// local cluster.
 pub(super) fn read(
     app: &AppFile,
     policy: &Policy,
