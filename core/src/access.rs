@@ -1,4 +1,5 @@
-//! What the controllers ask of a cluster, as roles: what they need for themselves, and what applications make through them.
+//! The rights of the controllers in a cluster, as roles: those for their own work, and those for the objects that
+//! applications make through them.
 //!
 //! Nothing here is `cluster-admin`: unless applications act on behalf of their authors ([`BEHALF`]), a user who may create an Application has, in
 //! effect, the rights of the controller. A platform team that lets applications make more kinds gives those in a ClusterRole with the label
@@ -37,7 +38,7 @@ const fn rule(
     Rule { group, resources, verbs }
 }
 
-/// What the controllers need for their own work, in every namespace.
+/// The rights that the controllers need for their own work, in every namespace.
 pub const OWN: &[Rule] = &[
     // Finalizers and annotations are patched.
     rule("core.oam.dev", &["applications"], &["get", "list", "watch", "patch"]),
@@ -101,13 +102,13 @@ pub const OWN: &[Rule] = &[
         &["patch"],
     ),
     rule("apps", &["controllerrevisions"], READ_CREATE_DELETE),
-    // What makes pods in a rollout, and why it does not.
+    // ReplicaSets and pods show why pods of a rollout are missing.
     rule("apps", &["replicasets"], READ),
     rule("", &["pods"], READ),
     rule("events.k8s.io", &["events"], &["create", "patch"]),
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], READ),
     rule("", &["namespaces"], READ),
-    // What a rollout measures its batches by.
+    // The templates of the metrics by which a rollout measures its batches.
     rule("flagger.app", &["metrictemplates"], &["get"]),
     // Whether a Route's certificate is there.
     rule("cert-manager.io", &["issuers", "certificates"], READ),
@@ -140,8 +141,8 @@ pub const OWN: &[Rule] = &[
     ),
 ];
 
-/// What the controllers need to act on behalf of authors, which lets them act for anybody: bound only where the operator
-/// asks for it.
+/// The rights to act on behalf of authors, which let the controllers act for anybody: bound only where the operator asks
+/// for it.
 pub const BEHALF: &[Rule] = &[rule("", &["users", "groups", "serviceaccounts"], &["impersonate"])];
 
 /// Name of the ClusterRole with the rights of [`WEBHOOKS`].
@@ -150,14 +151,14 @@ const HOOKS: &str = "vela-core-webhooks";
 /// Name of the ClusterRole with those rights.
 pub const IMPERSONATE: &str = "vela-core-impersonate";
 
-/// What the controllers need in the namespace they run in: the lease that says who leads.
+/// The rights in the namespace of the controllers: the lease that says who leads.
 pub const HOME: &[Rule] =
     &[rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"])];
 
 /// The same where they serve webhooks: the certificate, where no other process gives one.
 pub const CERTIFICATE: &[Rule] = &[rule("", &["secrets"], &["get", "create", "update"])];
 
-/// What the webhooks need beyond [`OWN`]: to tell API servers their certificate authority, and to find bindings.
+/// The rights of the webhooks beyond [`OWN`]: to tell API servers their certificate authority, and to find bindings.
 pub const WEBHOOKS: &[Rule] = &[
     rule("core.oam.dev", &["servicebindings"], &["list"]),
     rule(
@@ -168,8 +169,8 @@ pub const WEBHOOKS: &[Rule] = &[
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get", "list", "patch"]),
 ];
 
-/// What applications make with the built-in definitions, workloads and traits. Roles and their bindings are not among
-/// them: who may bind what the controller may do has all its rights.
+/// The kinds that applications make with the built-in definitions, workloads and traits. Roles and their bindings are
+/// not among them: a user who may bind the rights of the controller has all of them.
 pub const MADE: &[Rule] = &[
     rule("core.oam.dev", &["containerizedworkloads", "manualscalertraits"], READ_MAKE),
     rule(
@@ -203,7 +204,7 @@ pub const SECRETS: &[Rule] = &[rule("", &["secrets"], READ_MAKE)];
 /// The same: a pod can be more than its author, and the workloads above make pods in a way that admission knows.
 pub const PODS: &[Rule] = &[rule("", &["pods"], READ_MAKE)];
 
-/// What an author of applications may do in a namespace of theirs; added to the ClusterRoles `edit` and `admin`.
+/// The rights of an author of applications in a namespace of theirs; added to the ClusterRoles `edit` and `admin`.
 pub const AUTHOR: &[Rule] = &[
     rule(
         "core.oam.dev",
@@ -230,7 +231,7 @@ pub const AUTHOR: &[Rule] = &[
         ],
         WRITE,
     ),
-    // Who suspends, resumes, ends or restarts a workflow writes that into its status.
+    // Users suspend, resume, end or restart a workflow by a write to its status.
     rule("core.oam.dev", &["applications/status"], &["get", "patch"]),
     rule(
         "standard.oam.dev",
@@ -242,8 +243,8 @@ pub const AUTHOR: &[Rule] = &[
 /// The rights of a viewer in a namespace; added to the ClusterRoles `view`, `edit` and `admin`.
 pub const VIEWER: &[Rule] = &[rule("core.oam.dev", &["*"], READ), rule("standard.oam.dev", &["*"], READ)];
 
-/// What everybody who is known to the cluster may see in the system namespace: the definitions that everybody may use, and
-/// whether a controller runs. None of it is confidential.
+/// The rights of every known user in the system namespace: to read the definitions for all, and whether a controller runs.
+/// None of it is confidential.
 pub const EVERYBODY: &[Rule] = &[
     rule(
         "core.oam.dev",
@@ -262,7 +263,7 @@ pub const EVERYBODY: &[Rule] = &[
     rule("apps", &["deployments"], &["get"]),
 ];
 
-/// What an installation needs beside the controllers' own work, by its flags.
+/// The rules that an installation needs beside the controllers' own work, by its flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The controllers serve webhooks.
@@ -275,7 +276,8 @@ pub struct Needs {
     pub pods: bool,
 }
 
-/// What a refused request means for people: whom to ask for what. `user` is the author on whose behalf it was asked.
+/// Explains a refused request to people: the right to ask for, and from whom. `user` is the author on whose behalf it
+/// was asked.
 pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
     match user {
         None => format!(
@@ -345,7 +347,7 @@ pub fn superseded(needs: Needs) -> Vec<&'static str> {
     unneeded.into_iter().filter(|(needed, _)| !needed).map(|(_, name)| name).collect()
 }
 
-/// What authors, viewers and everybody may do.
+/// The roles of authors, viewers and all users.
 fn people(namespace: &str) -> Vec<Value> {
     let added = |to: &[&str]| {
         to.iter()

@@ -51,7 +51,7 @@ pub(crate) async fn run_blocking<T: Send + 'static, E: Send + 'static>(
         false => NotComputed::Interrupted(reason),
     };
     let computed = computed.map_err(interrupted)?;
-    // What was refused a part of what it wanted is no result, whatever it made of that.
+    // A computation without the memory that it wanted has no result, whatever it returned.
     match allowance.refusal() {
         Some(reason) => Err(interrupted(reason.to_owned())),
         None => Ok(computed),

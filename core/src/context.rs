@@ -1,4 +1,4 @@
-//! What every controller of this room is given: client, caches, applier, events, and the operator's choices.
+//! The parts that every controller of this room gets: client, caches, applier, events, and the operator's choices.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configura
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
 
-/// What kubectl and the peer note on the objects of people for themselves: a second copy of each object.
+/// The annotations that kubectl and the peer write for themselves: a second copy of each object.
 fn unread() -> Unread {
     Unread {
         kinds: vec![
@@ -36,7 +36,7 @@ fn unread() -> Unread {
     }
 }
 
-/// What reconcilers work with; cheap to clone, shared by all controllers of a process.
+/// The context of reconcilers; cheap to clone, shared by all controllers of a process.
 #[derive(Clone)]
 pub struct Context {
     /// For reads that no cache has, and for status writes.
@@ -49,9 +49,9 @@ pub struct Context {
     pub applier: Applier,
     /// Events signed `vela-core`.
     pub events: EventRecorder,
-    /// What the operator chose.
+    /// The operator's choices.
     pub options: Arc<Options>,
-    /// Who takes part in the reconciles of ApplicationConfigurations.
+    /// The extensions of the reconciles of ApplicationConfigurations.
     pub hooks: Arc<Hooks>,
     /// On whose behalf applications are executed; nothing where the controllers act for themselves.
     pub(crate) authors: Option<Arc<Authors>>,

@@ -26,7 +26,7 @@ pub trait EgressOverride: std::fmt::Debug + Send + Sync {
     /// Status and body of the answer, or why there is none.
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String>;
 
-    /// What a metric of a rollout is measured as, by the field of the plan where it stands; nothing asks its server.
+    /// The stand-in for a metric of a rollout, by its field of the plan; sends no request.
     fn measure(&self, path: &str) -> Option<Result<f64, String>> {
         let _ = path;
         None
@@ -44,7 +44,7 @@ pub(crate) struct Request {
     pub(crate) timeout: Duration,
     /// Bytes of the answer.
     pub(crate) bytes_at_most: usize,
-    /// Whom to trust, and who asks, where that is said.
+    /// The authorities to trust and the client's identity, where the object gives them.
     pub(crate) tls: Option<Tls>,
 }
 
@@ -194,7 +194,7 @@ impl Egress {
     }
 }
 
-/// What people may read of a URL whose path may be a key, as the addresses of chat services are: the server.
+/// The public part of a URL whose path may be a key, as the addresses of chat services are: the server.
 pub(crate) fn server(url: &str) -> String {
     let shown = shown(url);
     match shown.split_once("://") {
@@ -203,7 +203,7 @@ pub(crate) fn server(url: &str) -> String {
     }
 }
 
-/// What people may read of a URL: a query may hold a key, and so may a user in the address.
+/// The public part of a URL: a query may hold a key, and so may a user in the address.
 pub(crate) fn shown(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match url.split_once("://") {

@@ -114,7 +114,7 @@ impl HealthScopeReconciler {
     }
 }
 
-/// What was read for one reference.
+/// The objects read for one reference.
 struct CheckedWorkload {
     found: health::Checked,
     /// Something gave no answer, which no watch will announce.

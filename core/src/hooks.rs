@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HookError {
-    /// What a person reads on the configuration.
+    /// The message of the configuration for people.
     pub message: String,
     /// Come again after this time; by the usual back-off where nothing is said.
     pub again: Option<Duration>,

@@ -101,7 +101,7 @@ fn foreign_content(desired: &DynamicObject, live: &DynamicObject) -> Option<Stri
     ))
 }
 
-/// What was refused for good: the same is not asked for again while neither the wish nor the object changes.
+/// The refused objects: the same request is not sent again while neither the wish nor the object changes.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Mutex<BTreeMap<Owned, Refusal>>);
 

@@ -45,7 +45,7 @@ impl LogFile {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let written = file.metadata()?.len();
         let log = Self { path: path.to_owned(), rotation, file, written };
-        // What an earlier process left behind is treated the same.
+        // Files of an earlier process are treated the same.
         log.clean_up();
         Ok(log)
     }

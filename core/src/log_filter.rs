@@ -21,7 +21,7 @@ pub fn filter(level: &str) -> Result<EnvFilter, ParseError> {
     if level.contains(QUOTES_ANSWERS) {
         return Ok(wanted);
     }
-    // What is coarser than this stays as coarse.
+    // Coarser levels stay as coarse.
     let finest = wanted.max_level_hint().unwrap_or(tracing::level_filters::LevelFilter::TRACE);
     let held = finest.min(tracing::level_filters::LevelFilter::INFO);
     Ok(wanted.add_directive(format!("{QUOTES_ANSWERS}={held}").parse()?))

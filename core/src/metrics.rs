@@ -1,7 +1,7 @@
-//! What becomes of applications in → figures about applications, under the names that KubeVela's dashboards know.
+//! Counts the states of applications as metrics, under the names that KubeVela's dashboards know.
 //!
-//! What any controller does (reconciles, queues, the lease) is counted in `runtime`; here is what only this room knows. All names are
-//! listed in `docs/metrics.md`.
+//! `runtime` counts the work of any controller (reconciles, queues, the lease); this file counts what only this room knows. All names
+//! are listed in `docs/metrics.md`.
 
 use std::collections::BTreeMap;
 use std::fmt;

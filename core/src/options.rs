@@ -1,4 +1,4 @@
-//! What an operator may choose about the controllers, as typed values; no flag, environment or file is read here.
+//! The operator's choices about the controllers, as typed values; reads no flag, environment or file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -60,9 +60,9 @@ pub struct Options {
     pub definition_updates: DefinitionUpdates,
     /// How many of them at the same time; at least one.
     pub definition_updates_at_once: usize,
-    /// What workloads of Applications in the v1alpha2 form are called that say nothing of it themselves.
+    /// The default names of workloads of Applications in the v1alpha2 form.
     pub workload_names: WorkloadNames,
-    /// Who is asked before a component revision is cut.
+    /// The hook that is asked before a component revision is cut.
     pub custom_revision_hook: Option<Hook>,
     /// Standard controllers that do not run.
     pub disabled: BTreeSet<Capability>,
@@ -78,11 +78,11 @@ pub struct Options {
     pub egress_policy: EgressPolicy,
     /// How far applications reach that act for no author.
     pub bounds: Bounds,
-    /// What evaluations of templates may use, one and all together.
+    /// The limits of evaluations of templates, of one and of all together.
     pub rendering: RenderLimits,
     /// How workflows wait and try again.
     pub workflow: RunLimits,
-    /// What webhooks refuse beyond what cannot be deployed.
+    /// Optional refusals of the webhooks, beyond objects that cannot be deployed.
     pub strictness: Strictness,
     /// Whether every application has metrics of its own.
     pub status_metrics: bool,

@@ -1,16 +1,16 @@
 //! Derives which components are written after which others from what their objects need of each other; pure.
 //!
-//! What waits for nothing is written at the same time, yet some objects only find a place after others: an object its
-//! namespace, an object of a new kind the kind's definition, a bare pod its service account. Where such a thing was
-//! written down before what needs it, it is written to the cluster before as well, in the same reconcile. What is written
-//! down after it finds it in a later reconcile, as ever.
+//! Objects that wait for nothing are written at the same time, yet some objects only find a place after others: an object
+//! its namespace, an object of a new kind the kind's definition, a bare pod its service account. Where the author wrote
+//! such an object before those that need it, it is written to the cluster before as well, in the same reconcile. An
+//! object that needs a later one finds it in a later reconcile, as ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-/// What of an object bears on the order.
+/// The parts of an object that bear on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OrderedObject<'a> {
     group: &'a str,
@@ -21,7 +21,7 @@ pub(crate) struct OrderedObject<'a> {
     content: &'a Value,
 }
 
-/// What one object may need of another.
+/// The needs of one object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place<'a> {
     Namespace(&'a str),

@@ -38,15 +38,15 @@ pub(crate) const QUIET: Duration = Duration::from_secs(2);
 /// Owners remembered at most; beyond it the memory starts anew, at the price of waiting once more.
 const OWNERS_AT_MOST: usize = 50_000;
 
-/// Since when each owner with something unwanted has had its present content, as this process saw it. The time is
-/// not stored: a restart waits anew, and no two clocks need to agree. What is unwanted is in the record.
+/// Since when each owner with something unwanted has had its present content, as this process saw it. The time is not
+/// stored: a restart waits anew, and no two clocks need to agree. The record holds the unwanted objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuietTimes {
     since: Arc<Mutex<BTreeMap<Key, (String, Instant)>>>,
 }
 
 impl QuietTimes {
-    /// What is left of the quiet time of this content; nothing when it is over.
+    /// The rest of the quiet time of this content; nothing when it is over.
     pub(crate) fn left(&self, owner: &Key, content: &str) -> Option<Duration> {
         let now = Instant::now();
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,13 +61,13 @@ impl QuietTimes {
         (!left.is_zero()).then_some(left)
     }
 
-    /// Nothing of this owner is unwanted, or it is gone.
+    /// This owner has no unwanted object, or it is gone.
     pub(crate) fn forget(&self, owner: &Key) {
         self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(owner);
     }
 }
 
-/// What the decision that something is unwanted was made from, as the reconcile had it: the owner first.
+/// The basis of the decision that an object is unwanted, as the reconcile had it: the owner first.
 pub(crate) struct Decision<'a> {
     pub(crate) context: &'a Context,
     /// On whose behalf it is deleted.
@@ -75,7 +75,7 @@ pub(crate) struct Decision<'a> {
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
-/// What became of an unwanted object.
+/// The result for an unwanted object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pruned {
     /// It is not there any more.

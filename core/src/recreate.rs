@@ -1,7 +1,7 @@
 //! Deletes an object whose immutable field must change, so that it is created again, where nothing is lost by that;
 //! reports the refusal otherwise.
 //!
-//! What nothing brings back is not lost to a passing wish or to a mistake: the content stayed the same for the quiet time,
+//! Irreplaceable objects are not lost to a passing wish or to a mistake: the content stayed the same for the quiet time,
 //! the definitions are those that the server has, the API server says that it would take the new object, and the delete is
 //! that of [`crate::prune`].
 
@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::immutable::{self, Refusals};
 use crate::prune::{self, Decision, Pruned};
 
-/// Whose object is made again, and by what.
+/// The object to make again, and its maker.
 pub(crate) struct Recreation<'a> {
     pub(crate) context: &'a Context,
     pub(crate) acting: &'a Actor,
@@ -40,16 +40,16 @@ pub(crate) struct Recreation<'a> {
 
 /// Because of what an object may be made again.
 pub(crate) struct RecreateReason<'a> {
-    /// What is left of the quiet time of what the owner asks for.
+    /// The rest of the quiet time of the owner's content.
     pub(crate) wait: Option<Duration>,
     pub(crate) cluster: &'a ClusterReader,
-    /// What the object was rendered from, beside the owner.
+    /// The definitions that the object was rendered from, beside the owner.
     pub(crate) definitions: &'a [Arc<Definition>],
-    /// What says that it is wanted: the owner first.
+    /// The sources of the wish: the owner first.
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
-/// What became of the former object.
+/// The result for the former object.
 pub(crate) enum Removal {
     /// It is gone: the new one can be made.
     Done,
@@ -98,7 +98,7 @@ pub(crate) async fn remove_former(
     if !cluster.confirm(&Key::of(owner).namespace, definitions).await.map_err(failed)? {
         return Ok(Removal::Later(Some(CONFLICT_WAIT)));
     }
-    // Nothing goes for an object that the author may not make or that the API server does not take.
+    // The former object stays where the author may not make the new one or the API server does not take it.
     let dry = PostParams { dry_run: true, field_manager: Some(crate::context::FIELD_MANAGER.to_owned()) };
     match api.create(&dry, desired).await {
         Ok(_) => {}

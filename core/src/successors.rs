@@ -63,7 +63,7 @@ pub(crate) async fn succeeded(discovery: &Discovery, graph: Graph) -> Result<Gra
     graph.with_successors(&not_served).map_err(SuccessorError::Object)
 }
 
-/// The version in which a recorded object is found today. What the cluster cannot tell is told by the next request.
+/// The version in which a recorded object is found today. The next request reports a kind that the cluster cannot tell.
 pub(crate) async fn address<'a>(discovery: &Discovery, api_version: &'a str, name: &str) -> &'a str {
     match version(api_version, name) {
         Some(next)

@@ -9,12 +9,12 @@ use vela_runtime::Key;
 /// Applications whose last try is remembered; beyond it the memory starts anew, at the price of one render each.
 const TRIES_AT_MOST: usize = 50_000;
 
-/// What came of rendering each application by definitions it does not go by: the content, and what was wrong.
+/// The results of rendering each application by definitions it does not go by: the content, and its errors.
 #[derive(Debug, Default)]
 pub(super) struct RenderAttempts(Mutex<BTreeMap<Key, (String, Option<Diagnostics>)>>);
 
 impl RenderAttempts {
-    /// What was wrong with this content; nothing where it was not tried.
+    /// The errors of this content; nothing where it was not tried.
     pub(super) fn of(&self, key: &Key, content: &str) -> Option<Option<Diagnostics>> {
         let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tried.get(key).filter(|(known, _)| known == content).map(|(_, wrong)| wrong.clone())

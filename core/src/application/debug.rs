@@ -1,5 +1,5 @@
-//! What the steps of a workflow saw → a ConfigMap for each step, for people who look for a mistake; of an application with a
-//! policy `debug`. A run never fails for it.
+//! Writes the values that the steps of a workflow saw into a ConfigMap for each step, for people who look for a mistake;
+//! only for an application with a policy `debug`. A run never fails for it.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
@@ -46,7 +46,7 @@ impl DebugRecords {
         }
     }
 
-    /// What a step saw so far.
+    /// The values that a step saw so far.
     pub(super) async fn write(&self, execution: &Execution, progress: &Progress, hidden: &Secrets) {
         let Some(mut seen) = execution.seen(progress) else { return };
         let mut secrets = hidden.clone();

@@ -23,16 +23,16 @@ pub(crate) struct Desired {
     pub(super) revision: String,
     /// Generation of the Application.
     pub(crate) generation: Option<i64>,
-    /// What it was rendered from, beside the Application.
+    /// The definitions it was rendered from, beside the Application.
     pub(crate) definitions: Vec<Arc<Definition>>,
     /// Components in the order written.
     pub(crate) nodes: Vec<Node>,
-    /// Who applies what the application means.
+    /// The controller that applies the objects of the application.
     pub(super) form: Form,
     /// When what a revision does not name any more goes.
     pub(super) garbage_collect: GarbageCollect,
     /// Components whose objects are not all named yet, with the type of the trait that is rendered later; without one where
-    /// the component itself waits for a trait. What was made of them before stays.
+    /// the component itself waits for a trait. Their former objects stay.
     pub(super) deferred: BTreeSet<(String, Option<String>)>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Piece {
     pub(crate) name: ObjectKey,
     pub(crate) object: DynamicObject,
     pub(crate) trait_type: Option<String>,
-    /// What the application's policies say of it.
+    /// The rules of the application's policies for it.
     pub(crate) rules: ObjectRules,
     /// It is left as it is, where it is: a trait that is rendered later has a part in it.
     pub(super) held: bool,
@@ -200,7 +200,7 @@ fn is_of(entry: &Entry, (component, trait_type): &(String, Option<String>)) -> b
     entry.component.as_ref() == Some(component) && is_trait
 }
 
-/// What is not named yet, because it waits for other objects.
+/// Objects without a name yet, because they wait for other objects.
 fn deferred(graph: &Graph) -> BTreeSet<(String, Option<String>)> {
     let mut all = BTreeSet::new();
     for node in 0..graph.len() {

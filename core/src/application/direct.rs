@@ -28,7 +28,7 @@ pub(super) async fn apply(
     let desired = desired(reconciler, &owner, graph).await?;
     if let Some(spec) = graph.rendered().plan().workflow() {
         let mut run = WorkflowRun::read(reconciler, &owner, graph, spec).await?;
-        // What a run that is over passed over is not wanted from the beginning on.
+        // A step that a finished run passed over has unwanted objects from the beginning on.
         let desired = desired.without(&run.left_out());
         let applied = apply::apply(reconciler, &owner, &desired, &mut run).await?;
         let status = judge::status(reconciler, graph, observe(&applied)).await?;

@@ -11,8 +11,8 @@ use super::stopped::{PhaseError, Stopped};
 use crate::author::Actor;
 
 impl ApplicationReconciler {
-    /// The Application with the Policies that its `deploy` steps name; nothing where they name none that is there. What is not
-    /// there is told by the plan.
+    /// The Application with the Policies that its `deploy` steps name; nothing where they name no existing one. The plan
+    /// reports missing ones.
     pub(super) async fn with_policies(
         &self,
         (key, acting): (&Key, &Actor),

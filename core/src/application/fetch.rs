@@ -42,12 +42,13 @@ impl ClusterReader {
         self.reader.source().revisions()
     }
 
-    /// What reads.
+    /// The reader of the cluster.
     pub(crate) fn reader(&self) -> &Reader<Watched> {
         &self.reader
     }
 
-    /// The snapshot for an object in this namespace. What is absent is left out: the pure phases say so in their words.
+    /// The snapshot for an object in this namespace. It leaves out absent objects: the pure phases say so in their
+    /// words.
     pub(crate) async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, Error> {
         self.reader.snapshot(namespace, references).await
     }
@@ -66,8 +67,8 @@ impl ClusterReader {
         self.reader.object(key).await
     }
 
-    /// Does the server still have these definitions, as they were read? Asked before anything is deleted because of
-    /// them: a cache may be behind.
+    /// Does the server still have these definitions, as they were read? The reconciler asks so before it deletes
+    /// anything because of them: a cache may be behind.
     pub(crate) async fn confirm(
         &self,
         namespace: &str,

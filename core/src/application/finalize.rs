@@ -81,8 +81,8 @@ pub(super) async fn finalize(
     deleted.map(|_| Action::Done).map_err(Failure::retry)
 }
 
-/// Delete everything recorded, last wave first; true when all of it is gone. What is still going away wakes the
-/// application again when it is gone.
+/// Delete everything recorded, last wave first; true when all of it is gone. An object that is still going away wakes
+/// the application again when it is gone.
 async fn delete_all(
     reconciler: &ApplicationReconciler,
     application: &Application<'_>,
@@ -99,7 +99,7 @@ async fn delete_all(
     let mut first_error = None;
     let mut wave = None;
     for (owned, entry) in entries {
-        // What is still there of a later wave holds up the earlier ones, where the application wants it so.
+        // Remaining objects of a later wave hold up the earlier ones, where the application wants it so.
         if is_in_order && wave != entry.wave && !all_gone {
             break;
         }

@@ -13,7 +13,7 @@ use super::reconciler::ApplicationReconciler;
 use crate::author::Actor;
 use crate::blocking::{NotComputed, run_blocking};
 
-/// The values that can be had by now, by their names. What is not there yet is left out: who takes it waits.
+/// The values that exist by now, by their names. Missing values are left out: their takers wait.
 pub(super) async fn given(
     reconciler: &ApplicationReconciler,
     (application, acting): (&Key, &Actor),
@@ -72,7 +72,7 @@ pub(super) async fn live(
 }
 
 /// An object that policies let the application read or share, as the server has it: it may have another owner or none, so
-/// no copy holds it. What cannot be read now is looked for by the next reconcile.
+/// no copy holds it. The next reconcile looks for an object that cannot be read now.
 async fn elsewhere(
     reconciler: &ApplicationReconciler,
     acting: &Actor,

@@ -42,7 +42,7 @@ pub(super) async fn roll_out(
         if graph.app_file().configuration_plan().is_some() {
             return Ok(None);
         }
-        // What it holds is let go before the application takes it over.
+        // The rollout lets go of its workloads before the application takes them over.
         return match own {
             Some(own) => Err(delete(reconciler, own).await),
             None => Ok(None),
@@ -73,7 +73,7 @@ pub(super) async fn roll_out(
     Ok(Some(Status::rolled(graph, &rollout, made)))
 }
 
-/// What becomes of an application in the v1alpha2 form that has a plan, once its configuration is stored: from the second
+/// The rollout of an application in the v1alpha2 form that has a plan, once its configuration is stored: from the second
 /// revision on its AppRollout goes from one configuration to the next.
 pub(super) async fn between_configurations(
     reconciler: &ApplicationReconciler,
@@ -135,7 +135,7 @@ fn first_configuration(
     applied.filter_map(|configuration| configuration.metadata.name.clone()).max_by_key(number)
 }
 
-/// What the application's status remembers of its rollout.
+/// The memory of the rollout in the application's status.
 fn remembered(application: &DynamicObject) -> Option<AppRolloutStatus> {
     let status = application.data.pointer("/status/rollout")?;
     serde_json::from_value(status.clone()).ok()

@@ -1,4 +1,4 @@
-//! What was seen of a graph's objects → which components may be applied next, and the status.
+//! Judges the observed objects of a graph → which components may be applied next, and the status.
 //!
 //! The texts of definitions decide that, so they are computed like their templates, within what the process has for it.
 
@@ -22,7 +22,7 @@ pub(super) async fn due(
     judge(reconciler, graph, observed, workflow::due).await
 }
 
-/// What became of a step that applies these nodes and gives these values; nothing where one is to be applied.
+/// The result of a step that applies these nodes and gives these values; nothing where one is to be applied.
 pub(super) async fn applied(
     reconciler: &ApplicationReconciler,
     graph: &Arc<Graph>,

@@ -186,8 +186,8 @@ impl ApplicationReconciler {
         Ok(outcome.with_definitions(definitions, waits))
     }
 
-    /// What is taken up now is kept until the application asks for something else, and a cache may be behind: a new revision
-    /// is made by the definitions that the server has.
+    /// The application keeps a revision until it asks for something else, and a cache may be behind: a new revision is made
+    /// by the definitions that the server has.
     async fn confirm_definitions(&self, key: &Key, graph: &Graph) -> Result<(), Stopped> {
         if !graph.revision().is_new() {
             return Ok(());
@@ -229,7 +229,7 @@ impl ApplicationReconciler {
     }
 }
 
-/// What was changed under the same version waits for the next one.
+/// A change under the same version waits for the next one.
 fn not_published(document: &Document) -> Diagnostic {
     let path = format!("metadata.annotations[{}]", annotations::PUBLISH_VERSION);
     let message = "the application was changed, and is still published under the same version: what was published runs on";

@@ -5,7 +5,7 @@ use vela_engine::Observed;
 use super::apply::Applied;
 use super::fetch::json;
 
-/// What this reconcile saw, under the names the graph gave.
+/// The objects that this reconcile saw, under the names of the graph.
 pub(crate) fn observe(applied: &Applied) -> Observed {
     let mut observed = Observed::new();
     for (name, object) in applied.live() {

@@ -1,4 +1,4 @@
-//! What a reconcile came to: the status, and when to begin anew.
+//! The result of a reconcile: the status, and when to begin anew.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use vela_engine::status::{Definitions, Status};
 use super::apply::Applied;
 use super::stopped::PhaseError;
 
-/// What a reconcile came to.
+/// The result of a reconcile.
 pub(super) struct Outcome {
     pub(super) status: Status,
     /// Everything that is wanted was applied, and nothing else is left.

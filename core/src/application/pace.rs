@@ -48,7 +48,7 @@ impl StatusPace {
         Some(left)
     }
 
-    /// Nothing of this application is held back: it was written, or is gone.
+    /// The pace holds back no status of this application: it was written, or is gone.
     pub(super) fn forget(&self, key: &Key) {
         self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
@@ -63,7 +63,7 @@ fn longest(former: Option<&Value>, status: &Value) -> Option<Duration> {
     }
 }
 
-/// What only says something in other words, and when that was.
+/// The last change of mere wording, and its time.
 const WORDS: [&str; 3] = ["message", "lastTransitionTime", "lastExecuteTime"];
 
 /// A status without its words: what is true, and of what.

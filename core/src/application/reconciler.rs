@@ -1,4 +1,4 @@
-//! What all phases of the controller of Applications share.
+//! The parts that all phases of the controller of Applications share.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::immutable::Refusals;
 use crate::prune::QuietTimes;
 
-/// What all phases of this controller share.
+/// The parts that all phases of this controller share.
 pub(crate) struct ApplicationReconciler {
     pub(super) context: Context,
     pub(super) applications: Arc<Informer>,
@@ -43,11 +43,11 @@ pub(crate) struct ApplicationReconciler {
     pub(super) attempts: RenderAttempts,
     pub(super) update_slots: Arc<UpdateSlots>,
     pub(super) pace: StatusPace,
-    /// Who waits for which user configuration.
+    /// The applications that wait for each user configuration.
     pub(super) interests: DynamicWatches,
-    /// Who waits for which Workflow.
+    /// The applications that wait for each Workflow.
     pub(super) workflows: DynamicWatches,
-    /// Who names which Policy.
+    /// The applications that name each Policy.
     pub(super) policies: DynamicWatches,
 }
 

@@ -52,7 +52,7 @@ impl Owned {
     }
 }
 
-/// What the record knows of one object.
+/// The record of one object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) hash: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Entry {
     pub(crate) by_step: bool,
 }
 
-/// What labels of a record say beside name and namespace of the application; nothing is decided by them.
+/// Labels of a record beside name and namespace of the application; no decision depends on them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Marks {
     /// Uid of the application.

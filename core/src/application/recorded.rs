@@ -29,7 +29,7 @@ const RECORDED: [(&str, DefinitionKind); 5] = [
     ("workflowStepDefinitions", DefinitionKind::WorkflowStep),
 ];
 
-/// What a revision recorded.
+/// The content of a recorded revision.
 #[derive(Debug)]
 pub(super) struct RecordedApplication {
     /// Name of the revision.
@@ -85,7 +85,7 @@ impl RecordedApplications {
         }
     }
 
-    /// What this revision of the application recorded; nothing where its content is not the one that is named.
+    /// The content of this revision of the application; nothing where its content is not the named one.
     pub(super) async fn get(
         &self,
         application: &Key,

@@ -23,7 +23,7 @@ pub(crate) struct RecordWriter {
     pub(crate) record: Record,
     /// The version on the server.
     pub(crate) stored: Trackers,
-    /// What this reconcile meant to create, and may not.
+    /// Objects that this reconcile meant to create, and may not.
     pub(crate) refused: Vec<Owned>,
 }
 

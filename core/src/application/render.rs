@@ -126,7 +126,7 @@ impl ApplicationReconciler {
         Ok(published.map(|recorded| recorded.asked_then(document)))
     }
 
-    /// What this revision recorded.
+    /// The content of this revision.
     async fn recorded_of(
         &self,
         key: &Key,
@@ -171,7 +171,7 @@ impl ApplicationReconciler {
         asked || self.context.options.definition_updates == DefinitionUpdates::All
     }
 
-    /// What would be wrong by the present definitions; each content is tried once.
+    /// The errors by the present definitions; each content is tried once.
     async fn try_present(
         &self,
         key: &Key,
@@ -310,8 +310,8 @@ impl ApplicationReconciler {
         Ok(is_news)
     }
 
-    /// Objects of versions that the cluster does not serve any more, in the versions that followed. What is written in the
-    /// v1alpha2 form keeps its versions on the way to its configuration, which has a reconcile of its own.
+    /// Objects of versions that the cluster does not serve any more, in the versions that followed. Objects in the
+    /// v1alpha2 form keep their versions on the way to the configuration, which has a reconcile of its own.
     async fn with_served_versions(&self, graph: Graph) -> Result<Graph, Stopped> {
         if graph.app_file().era() == Era::V1alpha2 {
             return Ok(graph);

@@ -1,4 +1,4 @@
-//! What a reconcile reports beside its status: warnings, and events for what is new in the status.
+//! The reports of a reconcile beside its status: warnings, and events for changes of the status.
 
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use vela_engine::status::REFUSED;
 use vela_engine::{Diagnostics, Secrets};
 use vela_runtime::events::{EventRecorder, reference};
 
-/// What a reconcile found, for events and messages.
+/// The findings of a reconcile, for events and messages.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) warnings: Diagnostics,
-    /// What is confidential in the application, in what it reads and in what it makes.
+    /// Confidential values of the application, of its inputs and of its objects.
     pub(super) secrets: Secrets,
     /// It waits for a slot to take up changed definitions.
     pub(super) waits: bool,
@@ -33,8 +33,8 @@ const EVENTS: [(&str, &str, &str, &str); 8] = [
     (types::APPLIED, "Applied", APPLIED, "FailedApply"),
 ];
 
-/// What an application passes on its way to its objects. That it did is told by the event of its objects; it has an event of
-/// its own only where it failed before, so that who was told of a mistake learns that it is mended.
+/// The phases of an application on the way to its objects. The event of its objects reports success; a phase has an event of
+/// its own only where it failed before, so that a user who heard of a mistake learns that it is mended.
 const ON_THE_WAY: [&str; 3] = [types::PARSED, types::RENDER, types::BUILT];
 
 /// Publish events for what is new in the status, compared with the one before.
@@ -85,7 +85,7 @@ fn is_news(type_: &str, before: &Value, now: &Value, new_revision: bool) -> bool
     }
 }
 
-/// What a status says against its application, for a log: the first condition that is not met.
+/// The first condition that is not met, for a log.
 pub(super) fn reason(status: &Value) -> &str {
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let mut bad = conditions.filter(|condition| condition["status"] == "False");

@@ -1,7 +1,7 @@
 //! An Application that cannot be read or rendered → what runs of it, restored by the revision that was applied last.
 //!
 //! A mistake in a definition or in a new spec must not stop the care for what runs: objects that were deleted or changed
-//! come back, and the status says how they are. Nothing is recorded as wanted or unwanted, and nothing pruned.
+//! come back, and the status says how they are. The restore records nothing as wanted or unwanted, and prunes nothing.
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ pub(super) async fn restore(
         return Err(failed.into());
     }
     if bounds::check(&reconciler.context, &graph).await.is_err() {
-        // What it may not make any more is not restored either.
+        // Objects that the author may not make any more are not restored either.
         return Err(failed.into());
     }
     graph.objects().for_each(|rendered| report.secrets.add(&rendered.object));
     let owner = Application::of(application, acting.clone());
-    // What the steps of a workflow have not come to is not made before its turn.
+    // Components of later workflow steps are not made before their turn.
     let made_only = !same || graph.rendered().plan().workflow().is_some();
     let (restored, observed) = match Form::of(&graph) {
         Form::Applied => direct::restore(reconciler, &owner, &graph, made_only).await?,
@@ -62,8 +62,8 @@ pub(super) async fn restore(
     Ok(Outcome::applied(status.keeping(&name, present, same), &restored))
 }
 
-/// What the revision of that content means, its name, and whether the application still asks for it; nothing where it is
-/// not there, or cannot be rendered any more either.
+/// The rendered revision of that content, its name, and whether the application still asks for it; nothing where it is
+/// absent, or cannot be rendered any more either.
 async fn applied(
     reconciler: &ApplicationReconciler,
     (key, acting): (&Key, &Actor),

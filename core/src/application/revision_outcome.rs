@@ -1,7 +1,7 @@
 //! How the workflow of a revision ended → the status of its ApplicationRevision, once.
 //!
-//! Who goes back to a former version looks there which one ended well. Nothing is told of a revision whose components were only
-//! applied, unless it was published: its ApplicationRevision would cost every application a request more.
+//! A user who goes back to a former version looks there which one ended well. It records no outcome of a revision whose
+//! components were only applied, unless it was published: its ApplicationRevision would cost every application a request more.
 
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};

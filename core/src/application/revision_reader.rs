@@ -33,13 +33,13 @@ impl<T> fmt::Debug for RevisionReader<T> {
 }
 
 impl<T: Clone> RevisionReader<T> {
-    /// Nothing is known yet. So many are remembered; beyond it the memory starts anew, at the price of reading each again.
+    /// An empty memory. It holds so many revisions; beyond it the memory starts anew, at the price of reading each again.
     pub(crate) fn new(context: &Context, resource: ApiResource, at_most: usize) -> Self {
         Self { context: context.clone(), resource, at_most, known: Arc::default() }
     }
 
-    /// What the revision of that name means; nothing where it is not there. `stored` is what a watch shows of it (metadata is
-    /// enough), `purpose` what it is read for, and `understand` reads a version that is not known yet.
+    /// The parsed revision of that name; nothing where it is absent. `stored` is the copy of a watch (metadata is enough),
+    /// `purpose` the reason of the read, and `understand` parses a version that is not known yet.
     pub(crate) async fn get<F, E>(
         &self,
         key: &Key,

@@ -51,9 +51,9 @@ impl Error {
 
 /// A revision that is to be recorded.
 pub(crate) struct Writing<'a> {
-    /// What it is a revision of.
+    /// The object of the revision.
     pub(crate) owner: &'a DynamicObject,
-    /// What its revisions are counted under.
+    /// The name under which its revisions are counted.
     pub(crate) of: &'a Key,
     pub(crate) name: &'a str,
     /// Which content it is.
@@ -126,7 +126,7 @@ impl Revisions {
         let Writing { owner, of, name, hash, spec } = writing;
         let name = name.to_owned();
         let types = owner.types.clone().unwrap_or_default();
-        // What was written in the older form is the same object.
+        // An object in the older form is the same object.
         let api_version = match types.kind.as_str() {
             "Application" => "core.oam.dev/v1beta1",
             _ => &types.api_version,

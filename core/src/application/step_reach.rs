@@ -1,5 +1,5 @@
-//! What workflow steps reach beyond the objects of their application: lists, configs, servers outside, and what the application
-//! itself says. The rights are those of its author, and the bounds those of every object that it makes.
+//! The reach of workflow steps beyond the objects of their application: lists, configs, servers outside, and the application
+//! itself. The rights are those of its author, and the bounds those of every object that it makes.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, TypeMeta};
@@ -22,7 +22,7 @@ const OBJECTS_AT_MOST: usize = 2000;
 /// Bytes of them: they become part of what the step is evaluated with.
 const BYTES_AT_MOST: usize = 4 << 20;
 
-/// What the steps of one application reach.
+/// The reach of the steps of one application.
 pub(crate) struct StepReach<'a> {
     pub(crate) context: &'a Context,
     pub(crate) records: &'a Records,

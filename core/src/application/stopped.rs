@@ -15,7 +15,7 @@ use crate::workflow::StoreError;
 pub(super) enum Stopped {
     /// A phase failed: its condition and an event say so.
     Failed(PhaseError),
-    /// Nothing is wrong, and nothing is reported.
+    /// No error, and no report.
     Later(Later),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum PhaseError {
     Apply(Cause),
 }
 
-/// What is wrong, and whether the same may succeed at another time.
+/// The error, and whether the same may succeed at another time.
 pub(super) enum Cause {
     /// Only a change of the application, or of what it names, helps, and that wakes us.
     Lasting(Diagnostics),

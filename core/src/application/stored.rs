@@ -28,7 +28,7 @@ use super::stopped::{Cause, PhaseError, Stopped};
 use super::stored_configuration::synced;
 use crate::author::Actor;
 
-/// What is to be stored.
+/// The objects to store.
 struct Stored {
     desired: Desired,
     /// How many of the nodes may be applied now: the configuration is the last one, and may have to wait.
@@ -58,8 +58,8 @@ pub(super) async fn apply(
     Ok(Outcome::applied(status, &applied))
 }
 
-/// What is applied in place under the component's name cannot be left to rollouts, which go between workloads of revisions:
-/// both would run.
+/// A workload that changes in place under the component's name cannot be left to rollouts, which go between workloads of
+/// revisions: both would run.
 fn begins_anew(reconciler: &ApplicationReconciler, application: &DynamicObject) -> Result<(), Stopped> {
     let key = Key::of(application);
     let Some(found) = reconciler.configurations.get(&key) else { return Ok(()) };
@@ -178,7 +178,7 @@ async fn revision(reconciler: &ApplicationReconciler, component: &Value) -> Resu
     }))
 }
 
-/// What became of the workloads and traits, as far as the configuration has applied them.
+/// The states of the workloads and traits, as far as the configuration has applied them.
 async fn observe(
     reconciler: &ApplicationReconciler,
     application: &Key,

@@ -11,7 +11,7 @@ use super::desired::{Desired, Form};
 use super::reconciler::ApplicationReconciler;
 use super::record::Owned;
 
-/// What becomes of an object that the application no longer names.
+/// The fate of an object that the application no longer names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PruneDecision {
     /// It may be deleted.
@@ -68,7 +68,7 @@ pub(super) struct Unsynced {
     pub(super) refused: bool,
 }
 
-/// What the configuration says of its present generation; nothing while it has not looked at it.
+/// The report of the configuration on its present generation; nothing while it has not looked at it.
 pub(super) fn synced(configuration: &DynamicObject) -> Option<Result<(), Unsynced>> {
     let status = configuration.data.get("status")?;
     if status["observedGeneration"].as_i64() != configuration.metadata.generation {

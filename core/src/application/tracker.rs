@@ -2,7 +2,8 @@
 //!
 //! Upstream has a tracker for each generation (`versioned`) and one for what stays as long as the application (`root`). Here
 //! one tracker follows the generations: every change of the record is written against the version of it that was read, so it
-//! is the lock of the record. What else upstream left is read as part of the record, and removed when the record holds it.
+//! is the lock of the record. Other trackers of upstream are read as part of the record, and removed when the record holds
+//! their content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,9 +34,9 @@ const COMPONENT_REVISION: &str = "component-revision";
 pub(crate) struct Trackers {
     /// Which content was applied, and what stays while it is named.
     pub(super) main: Option<ResourceTracker>,
-    /// What stays as long as the application.
+    /// The objects that stay as long as the application.
     pub(super) root: Option<ResourceTracker>,
-    /// What upstream left beside them, the oldest first.
+    /// The other trackers of upstream, the oldest first.
     pub(super) former: Vec<ResourceTracker>,
 }
 
@@ -62,11 +63,11 @@ impl Trackers {
         self.former.into_iter().chain(self.root).chain(self.main)
     }
 
-    /// What they say together. The younger one counts, but what one of them keeps as long as the application stays so long: a
-    /// process may have ended before it took it from there.
+    /// The merged content of both. The younger one counts, but what one of them keeps as long as the application stays so
+    /// long: a process may have ended before it took it from there.
     ///
     /// # Errors
-    /// The content of one of them cannot be read. Nothing may be done then, since the owned objects are unknown.
+    /// The content of one of them cannot be read. The reconcile does nothing then, since the owned objects are unknown.
     pub(super) fn record(&self) -> Result<Record, serde_json::Error> {
         let mut record = Record::default();
         if let Some(main) = &self.main {
@@ -77,7 +78,7 @@ impl Trackers {
             record.marks = Marks { uid: label(labels::APP_UID), revision: label(labels::APP_REVISION) };
         }
         for tracker in self.former.iter().chain(&self.main).chain(&self.root) {
-            // What upstream has in other trackers stays as long as the application.
+            // Objects of other trackers of upstream stay as long as the application.
             let stays = !may_be_main(&tracker.spec);
             for (owned, entry) in managed_resources(tracker)?.iter().map(entry) {
                 add(&mut record.entries, owned, entry, stays);
@@ -108,13 +109,13 @@ fn add(entries: &mut BTreeMap<Owned, Entry>, owned: Owned, entry: Entry, stays: 
     let known = entries.remove(&owned);
     let retained = stays || entry.retained || known.as_ref().is_some_and(|known| known.retained);
     let released = entry.released || known.as_ref().is_some_and(|known| known.released);
-    // What a tracker of the root adds to what is known of an object is only that it stays.
+    // A tracker of the root adds to a known object only that it stays.
     let entry = known.filter(|_| stays).unwrap_or(entry);
     let unwanted = entry.unwanted && !retained;
     entries.insert(owned, Entry { retained, released, unwanted, ..entry });
 }
 
-/// What a tracker names, unpacked where upstream packed it.
+/// The objects that a tracker names, unpacked where upstream packed it.
 fn managed_resources(tracker: &ResourceTracker) -> Result<Vec<ManagedResource>, serde_json::Error> {
     let name = tracker.metadata.name.as_deref().unwrap_or_default();
     let packed = match &tracker.spec.compression {
@@ -132,7 +133,7 @@ fn managed_resources(tracker: &ResourceTracker) -> Result<Vec<ManagedResource>, 
     Ok(all)
 }
 
-/// What the main tracker is to say of a record.
+/// The content of the main tracker for a record.
 pub(super) fn main_spec(record: &Record) -> ResourceTrackerSpec {
     ResourceTrackerSpec {
         tracker_type: Some(VERSIONED.to_owned()),
@@ -144,7 +145,7 @@ pub(super) fn main_spec(record: &Record) -> ResourceTrackerSpec {
     }
 }
 
-/// What the tracker of the root is to say: nothing where nothing stays as long as the application.
+/// The content of the tracker of the root: none where no object stays as long as the application.
 pub(super) fn root_spec(record: &Record) -> ResourceTrackerSpec {
     root(record, |_, entry| entry.retained)
 }
@@ -320,7 +321,7 @@ mod tests {
         record.entries.iter().find(|(owned, _)| owned.key.name == name).unwrap().1
     }
 
-    /// What is on the server after the record is written, however often.
+    /// The state of the server after the record is written, however often.
     fn written(record: &Record) -> Trackers {
         let named = |name, spec| ResourceTracker::new(name, spec);
         let root = Some(root_spec(record)).filter(|spec| !spec.managed_resources.is_empty());
@@ -404,7 +405,7 @@ mod tests {
         let both = Trackers { main, ..before };
         let read = both.record().unwrap();
         assert!(read.entries[&owned].retained && !read.entries[&owned].unwanted, "it stays: {read:?}");
-        // What is gone is not named again.
+        // Deleted objects are not named again.
         record.entries.clear();
         assert!(root_spec_meanwhile(&record, both.root.as_ref()).managed_resources.is_empty());
     }

@@ -1,4 +1,4 @@
-//! What wakes Applications: they themselves, what they own, what they name, and what is stored for them.
+//! The watches that wake Applications: their own, and those of the objects that they own, name or store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     interests.wake(controller.queue());
     workflows.wake(controller.queue());
     policies.wake(controller.queue());
-    // What a configuration and a rollout say is read from these copies, so these copies wake.
+    // The controller reads the reports of configurations and rollouts from these copies, so these copies wake it.
     for informer in &stored {
         controller = controller.watches(informer, |change| match change.initial {
             true => Vec::new(),

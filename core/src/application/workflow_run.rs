@@ -98,7 +98,7 @@ impl<'a> WorkflowRun<'a> {
         }
     }
 
-    /// What the reconcile came to, after the run went as far as it could.
+    /// The result of the reconcile, after the run went as far as it could.
     pub(super) fn outcome(self, status: Status, applied: &Applied) -> Outcome {
         let mut status = status.of_run(self.status, &self.executed.begun);
         status.hide(self.store.hidden());
@@ -115,7 +115,7 @@ impl<'a> WorkflowRun<'a> {
         Outcome { again, steered, ..outcome }
     }
 
-    /// What steps may name as `context`.
+    /// The values that steps may name as `context`.
     fn context(&self) -> Value {
         let app = self.graph.app_file();
         let identity = self.graph.identity();
@@ -299,7 +299,7 @@ impl Owner for StepEffects<'_, '_, '_, '_> {
 }
 
 impl StepEffects<'_, '_, '_, '_> {
-    /// What the steps reach beyond the objects of the application.
+    /// The reach of the steps beyond the objects of the application.
     fn reach(&self) -> StepReach<'_> {
         StepReach {
             context: &self.reconciler.context,

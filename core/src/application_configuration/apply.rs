@@ -74,7 +74,7 @@ pub(super) struct Remaking<'a> {
     pub(super) definitions: &'a [Arc<Definition>],
 }
 
-/// What became of one component's objects.
+/// The result for one component's objects.
 #[derive(Default)]
 struct Part {
     written: usize,
@@ -127,8 +127,8 @@ impl Unapplied {
     }
 }
 
-/// Apply the components, several at the same time. What fails holds up only what waits for it; the failure that is told is
-/// that of the component written first, and how soon another try is worth it says the one that can hope most.
+/// Apply the components, several at the same time. A failure holds up only the components that wait for it; the reported
+/// failure is that of the component written first, and the most hopeful one decides how soon another try is worth it.
 pub(super) async fn apply(
     reconciler: &ApplicationConfigurationReconciler,
     order: &Order<'_>,
@@ -227,7 +227,7 @@ async fn apply_one(
         return Ok(live.map(|live| (live, runtime_apply::Outcome::Unchanged)));
     }
     if order.mode != ApplyOnce::Off && live.is_none() {
-        // Whether it is missing decides, so it is not left to the cache.
+        // The absence decides here, so the server is asked, not the cache.
         let api = kind.api(order.acting.client(), &key.namespace);
         let read = api.get_opt(&key.name).await;
         let failed = |source| Error::Client { object: describe(&desired), source };
@@ -307,7 +307,7 @@ async fn remove_former(
         }
         None => None,
     };
-    // What was applied once is not taken away while it runs, so no uid of this reconcile and no mode lets it go.
+    // An applied object is not removed while it runs, so no uid of this reconcile and no mode lets it go.
     let may_delete = |live: &DynamicObject| {
         deletable(&json(live), order.work.uid(), &BTreeSet::new(), order.mode)
             .map_err(|kept| kept.to_string())

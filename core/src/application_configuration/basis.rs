@@ -1,6 +1,8 @@
-//! What a reconcile decides from: the configuration, the components it names without a revision, and its Application.
+//! The basis of a reconcile's decisions: the configuration, the components it names without a revision, and its
+//! Application.
 //!
-//! Nothing is deleted because of it before it has stayed the same for a moment, and before the server confirms it.
+//! The controller deletes nothing because of it before it has stayed the same for a moment, and before the server
+//! confirms it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +44,7 @@ impl<'a> Basis<'a> {
         Self { configuration, components }
     }
 
-    /// What is left of the time for which it has to stay the same; nothing when that is over.
+    /// The rest of the time for which it has to stay the same; nothing when that is over.
     pub(super) fn quiet_left(&self, reconciler: &ApplicationConfigurationReconciler) -> Option<Duration> {
         reconciler.quiet.left(&Key::of(self.configuration), &self.content())
     }

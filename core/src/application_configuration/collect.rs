@@ -24,7 +24,7 @@ use crate::prune::{self, Decision, Pruned};
 /// When another client changed the configuration while we looked: its watch wakes us, this is for a watch that is late.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What became of the garbage.
+/// The results of the garbage collection.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub(super) deleted: Vec<Garbage>,
@@ -53,7 +53,7 @@ pub(super) async fn collect(
         return Ok(collected);
     }
     if !order.graph.rendered().unsatisfied().is_empty() {
-        // What waits for a value is not there yet: until it is, what it replaces stays.
+        // An object that waits for a value is missing: until it exists, the object that it replaces stays.
         return Ok(collected);
     }
     let basis = Basis::of(reconciler, configuration);

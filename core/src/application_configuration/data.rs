@@ -1,7 +1,7 @@
 //! Data flow into objects: the reconciler reads the sources of values, and a change of a source wakes the objects that
 //! wait for it.
 //!
-//! What flows where is decided in `engine`. Here a source, a store or a target is *watched* from the first look on, by
+//! `engine` decides which value flows where. Here a source, a store or a target is *watched* from the first look on, by
 //! metadata only, regardless of its kind and owner; its content is the copy that the applier keeps, or is read once for
 //! each version of it.
 
@@ -40,7 +40,7 @@ pub(super) async fn fill(
     let own: BTreeSet<ObjectKey> =
         rendered.components().iter().flat_map(|component| component.objects()).map(|o| o.key()).collect();
     let before = reconciler.flows.memories().get(configuration).cloned().unwrap_or_default();
-    // What another author was shown is not shown to this one.
+    // A value that the reader showed to another author is not shown to this one.
     let before = if before.author.as_deref() == acting.user() { before } else { Memory::default() };
     let author = acting.user().map(str::to_owned);
     let mut memory = Memory { author, read: BTreeMap::new(), written: before.written };
@@ -51,7 +51,7 @@ pub(super) async fn fill(
         let found = read(reconciler, &look, acting, &key, own.contains(&key), known).await;
         let object = match found {
             Ok(object) => object,
-            // Nothing of that kind can exist; its CRD wakes us.
+            // No object of that kind can exist; its CRD wakes us.
             Err(LookError::Missing { again, .. }) => {
                 again.into_iter().for_each(|again| reconciler.flows.wake_after(configuration, again));
                 None
@@ -110,7 +110,7 @@ pub(super) async fn applied(
     reconciler.owned.informer(kind).await.ok()?.get(&Key::new(namespace, key.name.clone()))
 }
 
-/// What the author may not do is told; anything else is tried again.
+/// A missing right of the author is reported; any other error is retried.
 pub(super) fn refused(acting: &Actor, verb: &str, object: &str, error: kube::Error) -> Error {
     match &error {
         kube::Error::Api(status) if status.code == 403 => {

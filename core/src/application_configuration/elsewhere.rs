@@ -26,7 +26,7 @@ use crate::prune::{self, Decision, Pruned};
 pub(super) fn owner_of(object: &DynamicObject) -> Option<Key> {
     let controller = controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration");
     let marked = || {
-        // Asked for each change of each object, and few have the mark.
+        // This check runs for each change of each object, and few have the mark.
         let is_annotated = object.metadata.annotations.as_ref()?.contains_key(annotations::CONFIGURATION);
         let object = is_annotated.then(|| json(object))?;
         mark(&object).map(|(namespace, name, _)| Key::new(namespace, name))
@@ -57,7 +57,7 @@ pub(super) async fn hold(
     }
 }
 
-/// What is left elsewhere of what the status records, and is not wanted there.
+/// The objects elsewhere that the status records, and that are not wanted there.
 pub(super) async fn garbage(
     reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
@@ -89,8 +89,8 @@ pub(super) async fn garbage(
     Ok(found)
 }
 
-/// What the configuration controls in its own namespace under the name and the kind of something that is wanted
-/// elsewhere now.
+/// The objects that the configuration controls in its own namespace under the name and the kind of an object that is
+/// wanted elsewhere now.
 async fn moved(reconciler: &ApplicationConfigurationReconciler, graph: &Graph, uid: &str) -> Vec<Garbage> {
     let mut found = Vec::new();
     for key in graph.elsewhere().map(RenderedObject::key).filter(|key| !key.namespace.is_empty()) {
@@ -124,7 +124,7 @@ fn recorded(configuration: &DynamicObject) -> BTreeSet<(String, String, String)>
 }
 
 /// Delete everything elsewhere that carries the mark of a configuration which is being deleted; true when all of it is
-/// gone. What is still going away wakes the configuration again.
+/// gone. An object that is still going away wakes the configuration again.
 pub(super) async fn delete_all(
     reconciler: &ApplicationConfigurationReconciler,
     acting: &Actor,

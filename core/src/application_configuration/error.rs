@@ -24,13 +24,13 @@ pub(super) enum PhaseError {
     /// A hook before everything else.
     #[error("failed to execute pre-hooks: {0}")]
     PreHooks(Failed),
-    /// What the configuration means.
+    /// The phases up to the desired state.
     #[error("cannot render components: {0}")]
     Render(Failed),
-    /// What it asks for.
+    /// The apply of the wanted objects.
     #[error("cannot apply components: {0}")]
     Apply(Failed),
-    /// What it no longer asks for.
+    /// The collection of unwanted objects.
     #[error("cannot garbage collect components: {0}")]
     Collect(Failed),
     /// A hook after everything else.
@@ -38,7 +38,7 @@ pub(super) enum PhaseError {
     PostHooks(Failed),
 }
 
-/// What people are told of a phase that failed.
+/// The report to people on a failed phase.
 #[derive(Clone, Debug)]
 pub(super) struct Failed {
     message: String,
@@ -153,7 +153,7 @@ impl PhaseError {
         self.failed().templating
     }
 
-    /// What the queue is told.
+    /// The answer to the queue.
     pub(super) fn action(&self) -> Result<Action, Failure> {
         match self.failed().next {
             NextTry::After(time) => Ok(Action::RequeueAfter(time)),

@@ -1,4 +1,4 @@
-//! What a reconcile changed → events on the configuration; one that changed nothing says nothing.
+//! Changes of a reconcile → events on the configuration; one that changed nothing sends none.
 
 use kube::api::DynamicObject;
 use serde_json::Value;

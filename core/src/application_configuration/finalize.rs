@@ -44,7 +44,7 @@ pub(super) async fn finalize(
     if elsewhere::holds(configuration) {
         match elsewhere::delete_all(reconciler, &acting, configuration).await {
             Ok(true) => {}
-            // What is still there wakes us when it is gone.
+            // A remaining object wakes us when it is gone.
             Ok(false) => return Ok(Action::Done),
             Err(error) => return report(reconciler, configuration, error).await,
         }

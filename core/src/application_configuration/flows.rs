@@ -1,4 +1,4 @@
-//! What configurations wait for → the watches that wake them, and what they read and wrote for it last.
+//! The waits of configurations → the watches that wake them, and their last reads and writes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use vela_runtime::queue::Queue;
 
 use crate::context::Context;
 
-/// What configurations wait for, and the contents they read for it.
+/// The waits of configurations, and the contents they read for them.
 #[derive(Clone)]
 pub(super) struct Flows {
     pub(super) interests: DynamicWatches,
@@ -21,13 +21,14 @@ pub(super) struct Flows {
     memories: Arc<Mutex<BTreeMap<Key, Memory>>>,
 }
 
-/// What one configuration's last reconcile read and wrote; the next one's takes its place.
+/// The reads and writes of one configuration's last reconcile; the next one's take their place.
 #[derive(Default, Clone)]
 pub(super) struct Memory {
     /// On whose behalf it was read.
     pub(super) author: Option<String>,
     pub(super) read: BTreeMap<ObjectKey, Arc<DynamicObject>>,
-    /// What was written into a store, and the version that made: the server may keep it in another spelling.
+    /// The content that was written into a store, and the version that made: the server may keep it in another
+    /// spelling.
     pub(super) written: BTreeMap<ObjectKey, (Value, Option<String>)>,
 }
 

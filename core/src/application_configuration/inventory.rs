@@ -1,4 +1,4 @@
-//! What a configuration is about to make → its status, which names every object before the object exists.
+//! Writes the objects that a configuration is about to make into its status, before any of them exists.
 
 use kube::api::DynamicObject;
 use serde_json::Value;

@@ -66,7 +66,8 @@ pub(super) async fn confirm(
     })
 }
 
-/// What the revision still renders of what runs; what the configuration's status does not know is left alone.
+/// The running objects that the revision still renders; objects that the configuration's status does not know are left
+/// alone.
 async fn rendered(
     reconciler: &ApplicationConfigurationReconciler,
     work: &Work<'_>,

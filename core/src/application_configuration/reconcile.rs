@@ -17,7 +17,7 @@ use super::reconciler::{ApplicationConfigurationReconciler, Work};
 use super::{collect, elsewhere, history, last_good, scopes, stores};
 use crate::author::Actor;
 
-/// What a reconcile came to.
+/// The result of a reconcile.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The new status.
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
     pub(super) changed: bool,
     /// Something that could not be collected, for the user.
     pub(super) not_collected: Option<PhaseError>,
-    /// What comes next; a failure that no user can mend is tried again.
+    /// The next requeue; a failure that no user can mend is tried again.
     pub(super) then: Result<Action, Failure>,
 }
 
@@ -100,7 +100,7 @@ async fn begin(
     Ok((acting, mode))
 }
 
-/// What the configuration means, where no definition is gone without which it would mean something else.
+/// The desired state of the configuration, where no definition is gone that would change it.
 async fn confirmed(
     reconciler: &ApplicationConfigurationReconciler,
     work: &Work<'_>,

@@ -1,4 +1,5 @@
-//! What all phases of the controller of ApplicationConfigurations share, and the writes that concern the configuration itself.
+//! The parts that all phases of the controller of ApplicationConfigurations share, and the writes that concern the
+//! configuration itself.
 
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ use crate::context::{Context, FIELD_MANAGER};
 use crate::immutable::Refusals;
 use crate::prune::QuietTimes;
 
-/// What all phases of this controller share.
+/// The parts that all phases of this controller share.
 pub(crate) struct ApplicationConfigurationReconciler {
     pub(super) context: Context,
     pub(super) configurations: Arc<Informer>,
-    /// Whose author is acted for; only where authors are asked for.
+    /// The authors; only where controllers act for authors.
     pub(super) applications: Option<Arc<Informer>>,
     pub(super) components: Arc<Informer>,
     pub(super) cluster: ClusterReader,
@@ -33,7 +34,7 @@ pub(crate) struct ApplicationConfigurationReconciler {
     pub(super) flows: Flows,
 }
 
-/// What a reconcile works on.
+/// The inputs of a reconcile.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) key: &'a Key,

@@ -21,7 +21,7 @@ use crate::context::Context;
 
 /// Revisions that are remembered.
 const REMEMBERED_AT_MOST: usize = 1000;
-/// What the name of a revision has after the configuration's: an Application of the same name has revisions, too.
+/// The part of a revision's name after the configuration's: an Application of the same name has revisions, too.
 const SUFFIX: &str = ".configuration";
 
 /// The revisions of configurations.
@@ -32,7 +32,7 @@ pub(super) struct RevisionStore {
     reader: RevisionReader<Option<Arc<StoredRevision>>>,
 }
 
-/// What a configuration was rendered from when it was applied last.
+/// The definitions of the last apply of a configuration.
 pub(super) struct StoredRevision {
     pub(super) name: String,
     pub(super) spec: Value,
@@ -49,7 +49,7 @@ impl RevisionStore {
         }
     }
 
-    /// What was recorded last; nothing where the controllers did not do it themselves.
+    /// The last recorded content; nothing where the controllers did not record it themselves.
     pub(super) async fn last(
         &self,
         cluster: &ClusterReader,

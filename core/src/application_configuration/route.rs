@@ -18,7 +18,7 @@ pub(super) enum Route {
     Active(Author),
 }
 
-/// Who writes a configuration.
+/// The author of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
     /// People, whose configurations have no revisions but those that are recorded here.

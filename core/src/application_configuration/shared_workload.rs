@@ -49,7 +49,7 @@ pub(super) struct SharedWorkload<'a> {
     own: Key,
 }
 
-/// What is done with it.
+/// The action on the workload.
 enum Turn {
     /// It is written so.
     Apply(Value),
@@ -168,7 +168,7 @@ impl<'a> SharedWorkload<'a> {
     }
 }
 
-/// What was applied last, as the object says itself.
+/// The last applied content, as the object says itself.
 fn last_applied(object: &DynamicObject) -> Option<&String> {
     object.metadata.annotations.as_ref()?.get(LAST_APPLIED_CONFIGURATION)
 }

@@ -11,7 +11,7 @@ use vela_runtime::owner::controller_of;
 
 use super::reconciler::ApplicationConfigurationReconciler;
 
-/// Who has an object.
+/// The holder of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// No owner, this configuration, or an owner that is no sibling of it.
@@ -22,7 +22,7 @@ pub(super) enum Holder {
     Later,
 }
 
-/// Who has the live object, as seen by the configuration of this key.
+/// The holder of the live object, as seen by the configuration of this key.
 pub(super) fn holder(
     reconciler: &ApplicationConfigurationReconciler,
     configuration: &Key,

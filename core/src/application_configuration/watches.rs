@@ -70,7 +70,7 @@ fn author_changed(change: &Change, configurations: &Index) -> Vec<Key> {
     stored.iter().map(|configuration| Key::of(configuration)).collect()
 }
 
-/// What a configuration names: the words that the terms of the index begin with.
+/// The references of a configuration: the words that the terms of the index begin with.
 const COMPONENT: &str = "component";
 const REVISION: &str = "revision";
 const SCOPE: &str = "scope";

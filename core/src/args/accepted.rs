@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use super::known::{FLAGS, Fate, Known, Takes};
 use super::values::{boolean, duration};
 
-/// What is to be said of the flags that were taken.
+/// The remarks on the given flags.
 #[derive(Debug, Default)]
 pub(crate) struct Accepted {
     /// Those that change nothing, one sentence each.

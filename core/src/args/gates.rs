@@ -5,7 +5,7 @@ use vela_engine::nearest;
 
 use super::values::boolean;
 
-/// What the gates switch on.
+/// The switches of the gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gates {
     /// `ApplyOnce`.
@@ -22,7 +22,7 @@ pub(super) struct Gates {
     pub(super) undeclared_parameters: bool,
 }
 
-/// What becomes of a gate.
+/// The effect of a gate.
 #[derive(Clone, Copy)]
 enum Gate {
     /// It is switched as asked.

@@ -3,10 +3,10 @@
 use self::Fate::{Idle, Refused};
 use self::Takes::{Duration, Number, Switch, Text};
 
-/// What a flag takes.
+/// The values of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// Nothing, or `=true` and `=false`.
+    /// None, or `=true` and `=false`.
     Switch,
     /// A number.
     Number,
@@ -16,7 +16,7 @@ pub(super) enum Takes {
     Text,
 }
 
-/// What becomes of a flag that does not ask for what happens anyway.
+/// The answer to a flag that asks for another behaviour than vela's.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     /// It is said that it changes nothing, for this reason.

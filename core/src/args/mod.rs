@@ -220,12 +220,12 @@ impl Args {
     pub(crate) async fn config(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
         let mut config = self.cluster().await?;
         config.read_timeout = Some(SILENT_AT_MOST);
-        // What the server puts off is sent again by the limiter, which has to hear of it.
+        // The limiter sends a request again that the server puts off, so it has to hear of it.
         config.default_retry = false;
         Ok(config)
     }
 
-    /// What limits the requests to that cluster.
+    /// The limiter of requests to that cluster.
     pub(crate) fn limiter(&self) -> RequestLimiter {
         RequestLimiter::new(self.behaviour.requests_in_flight)
     }
@@ -244,7 +244,7 @@ impl Args {
             Err(error) if self.context.is_some() => {
                 Err(format!("the kubeconfig cannot be used: {}", describe(&error)).into())
             }
-            // What kube says while it chooses quotes the file in the log, so the choice is made here.
+            // The log lines of kube's own choice quote the file, so the choice is made here.
             Err(error) => kube::Config::incluster().map_err(|pod| {
                 format!("no cluster is configured: the kubeconfig cannot be used ({}), and this is no pod ({pod})", describe(&error)).into()
             }),
@@ -271,7 +271,7 @@ impl Args {
         })
     }
 
-    /// What the controllers do, by the flags of all generations.
+    /// The options of the controllers, by the flags of all generations.
     fn options(&self) -> Result<Options, String> {
         let (gates, _) = self.upstream.gates()?;
         let authenticates = self.webhook.authenticates(gates.authenticate_application)?;
@@ -286,7 +286,7 @@ impl Args {
         Ok(options)
     }
 
-    /// What the flags ask for and will not get, one sentence each.
+    /// Flags without effect, one sentence each.
     pub(crate) fn without_effect(&self) -> Vec<String> {
         let mut sentences = self.accepted.idle.clone();
         // A gate that is wrong has ended the start.
@@ -354,7 +354,7 @@ impl BehaviourArgs {
     }
 }
 
-/// What was asked for must be served; the usual address is one process's only, and a second one does without.
+/// A requested address must be served; the usual address is one process's only, and a second one does without.
 fn endpoint(asked: Option<Listen>, usual: u16) -> Option<Endpoint> {
     match asked {
         Some(listen) => listen.address().map(Endpoint::from),
@@ -362,7 +362,7 @@ fn endpoint(asked: Option<Listen>, usual: u16) -> Option<Endpoint> {
     }
 }
 
-/// What was given, else the pod's own namespace, else the one that vela is installed in.
+/// The given namespace, else the pod's own, else the one that vela is installed in.
 fn namespace(given: &str) -> String {
     if !given.is_empty() {
         return given.to_owned();

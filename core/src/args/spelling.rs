@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// What the help says about it.
+/// Its text in the help.
 pub(super) const HELP: &str = "Flags may also be written with one dash, as Go programs have them: -metrics-addr=:8080. \
                                Durations are Go's: 90s, 5m, 1h30m. A switch is set by its name, or by =true and =false.";
 

@@ -233,7 +233,7 @@ fn authors_are_acted_for_only_with_admission() {
     assert!(error.contains("--use-webhook"), "{error}");
 }
 
-/// What the chart of KubeVela 1.11 passes without any setting.
+/// The flags that the chart of KubeVela 1.11 passes without any setting.
 const CHART: &[&str] = &[
     "--metrics-addr=:8080",
     "--enable-leader-election",

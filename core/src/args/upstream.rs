@@ -12,7 +12,7 @@ use super::values::{boolean, duration, workers};
 /// Longest wait of a workflow in seconds: beyond it a number was mistyped.
 const SECONDS_AT_MOST: i64 = 24 * 60 * 60;
 
-/// What KubeVela 1.11 calls what it can be told.
+/// The names that KubeVela 1.11 gives its flags.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "As in KubeVela 1.11")]
 pub(super) struct UpstreamArgs {
@@ -52,7 +52,7 @@ fn seconds(text: &str) -> Result<i64, String> {
 }
 
 impl UpstreamArgs {
-    /// What the gates switch on, and what is to be said of the others.
+    /// The switches of the gates, and the remarks on the others.
     pub(super) fn gates(&self) -> Result<(Gates, Vec<String>), String> {
         gates::read(&self.feature_gates)
     }
@@ -68,7 +68,7 @@ impl UpstreamArgs {
         }
     }
 
-    /// What webhooks refuse beyond what cannot be deployed.
+    /// Optional refusals of the webhooks, beyond objects that cannot be deployed.
     pub(super) fn strictness(gates: Gates) -> Strictness {
         Strictness { undeclared_parameters: gates.undeclared_parameters, absent_kinds: gates.absent_kinds }
     }

@@ -75,7 +75,7 @@ impl WebhookArgs {
         })
     }
 
-    /// What is served, if anything is, by a process of this namespace.
+    /// The webhooks of a process of this namespace, if it serves any.
     pub(super) fn webhooks(&self, namespace: impl FnOnce() -> String) -> Result<Option<Webhooks>, String> {
         if !self.use_webhook {
             return Ok(None);

@@ -26,7 +26,7 @@ const BACKOFF_OFFSET: u32 = 6;
 /// Longest delay: a hook that is back should not be waited for longer.
 const BACKOFF_LAST: Duration = Duration::from_secs(300);
 
-/// What came of asking.
+/// The result of the call.
 pub(super) enum Answer {
     /// The request is on its way; its end wakes the component.
     Pending,

@@ -63,7 +63,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 /// The reconciler, which its controller shares with the hook's queue.
 struct SharedReconciler(Arc<ComponentReconciler>);
 
-/// What becomes of a component whose content is new.
+/// The next action for a component with new content.
 enum Content {
     /// This is to be kept.
     Known(Value),

@@ -27,7 +27,7 @@ impl<'a> Forward<'a> {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// What follows the bytes that were begun.
+    /// The bits after the begun bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at.div_ceil(8)..).unwrap_or_default()
     }

@@ -6,7 +6,7 @@ use super::sequences::{Sequence, Tables};
 /// A block becomes no larger.
 pub(super) const BLOCK_BYTES_AT_MOST: usize = 128 << 10;
 
-/// What one block hands to the next.
+/// The state that one block hands to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     codes: Option<Codes>,

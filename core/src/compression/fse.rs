@@ -5,7 +5,7 @@ use super::bits::{Backward, Forward};
 /// Symbols of one table at most.
 const SYMBOLS_AT_MOST: usize = 256;
 
-/// What a state gives, and which follow it.
+/// The values of the states, and their successors.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     symbol: u8,
@@ -81,7 +81,7 @@ impl Table {
         bits.read(self.accuracy)
     }
 
-    /// What a state gives.
+    /// The value of a state.
     pub(super) fn symbol(&self, state: u32) -> u8 {
         self.state(state).symbol
     }

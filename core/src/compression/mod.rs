@@ -1,4 +1,4 @@
-//! What upstream packs in records and revisions (`spec.compression`) → the JSON that it holds; packs nothing.
+//! Unpacks content that upstream packs in records and revisions (`spec.compression`) into its JSON; packs nothing.
 
 mod bits;
 mod block;
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// What a tracker names, packed by the tools of each format.
+    /// The objects of a tracker, packed by the tools of each format.
     const ZSTD: &str = "KLUv/WQSAL0DANIGFhlwS9vwaNBJRdZh8JnUoNMu/xweFxYAVUUIiMRfiWoExSFMwTe18TO1XH4OUS+UBFNTnlTIxo\
         s2/jHdJ0MXL3xyJEM/sHECb+HiAAJYVbMx5q264dT8OAQKAG+Epw0pbKxFXJz2BQfI0PEmhaeiDHULUzahqzjX0A==";
     const GZIP: &str = "H4sIAAAAAAACA52NsQrCUAxF/yXzA3HtWlcnwUU6hJpK0JeEl0dRiv9uKhXEoYNb7rnh3NMEaHyk4qwCTQTzzbiFBF\

@@ -1,4 +1,4 @@
-//! What all phases of the controller of one kind of definition share.
+//! The parts that all phases of the controller of one kind of definition share.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use vela_runtime::{Informer, Key, owner};
 use super::error::Error;
 use crate::context::Context;
 
-/// What all phases of this controller share.
+/// The parts that all phases of this controller share.
 pub(super) struct DefinitionReconciler {
     pub(super) context: Context,
     pub(super) kind: DefinitionKind,

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::layer::{Fields, FinishedSpan, SpanEvent, Value};
 
-/// What the service is called; collectors group by it.
+/// The name of the service; collectors group by it.
 const SERVICE: &str = "vela-core";
 /// Work inside a process, neither a server's nor a client's.
 const INTERNAL: u8 = 1;

@@ -52,7 +52,7 @@ pub(super) struct FinishedSpan {
     pub(super) ended: u128,
     pub(super) fields: Fields,
     pub(super) events: Vec<SpanEvent>,
-    /// What went wrong, if anything did.
+    /// The error, if any.
     pub(super) error: Option<String>,
 }
 

@@ -26,7 +26,7 @@ use send::{ANSWER_AT_MOST, Sender};
 
 /// Spans that wait to be sent: some megabytes, a second of a busy controller.
 const WAITING_AT_MOST: usize = 4096;
-/// What is left is sent at the end, unless that takes longer.
+/// The exporter sends the remaining spans at the end, unless that takes longer.
 const END_AT_MOST: Duration = Duration::from_secs(3);
 
 /// Sends in the background until it is ended.

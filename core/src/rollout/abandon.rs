@@ -10,7 +10,7 @@ use vela_engine::rollout::{Input, Note, State};
 
 use super::work::{StatusReport, take};
 
-/// What the rollout says in the end.
+/// The final message of the rollout.
 const WHY: &str = "a user abandoned it, and the workloads stay as they stand; to go on or back, name another target and source \
      (`vela rollout undo` goes back)";
 
@@ -21,7 +21,7 @@ pub(super) enum Abandon {
     End,
     /// It lets go already, and another one would follow: that one ends.
     EndNext,
-    /// Nothing holds the workloads any more, or soon nothing will: the annotation goes.
+    /// The rollout holds no workload any more, or soon none: the annotation goes.
     Obeyed,
 }
 

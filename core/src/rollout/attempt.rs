@@ -14,7 +14,7 @@ use super::work::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
 use super::{back, release, step};
 use crate::author::Actor;
 
-/// What every such reconcile works on.
+/// The inputs of every such reconcile.
 pub(super) struct Attempt<'a> {
     pub(super) stored: &'a Stored,
     pub(super) key: &'a Key,
@@ -50,9 +50,9 @@ pub(super) struct Made {
     pub(super) after: State,
     /// Another step may follow at once.
     goes_on: bool,
-    /// What is left until the batch fails.
+    /// The rest of the time until the batch fails.
     left: Option<Duration>,
-    /// What it waits for, for people.
+    /// The reason of the wait, for people.
     waits_for: String,
 }
 
@@ -60,25 +60,25 @@ pub(super) struct Made {
 pub(super) enum Error {
     /// It waits for this, which is told; looked at again after [`LOOK_AGAIN`].
     Waiting(String),
-    /// What it goes between is not there: a way back ends here, any other waits.
+    /// One of its ends is absent: a way back ends here, any other waits.
     Missing(String),
     /// A copy was behind, or another writer faster: the controller looks again in a moment, and reports nothing.
     Behind,
     /// There is nothing to do until something changes.
     Idle,
-    /// Nothing that the rollout could tell: after a back-off.
+    /// An error without a report: the next try comes after a back-off.
     Failed(Failure),
 }
 
 impl Error {
-    /// What is tried again after a back-off.
+    /// An error that is retried after a back-off.
     pub(super) fn retry(why: String) -> Self {
         Self::Failed(Failure::retry(why))
     }
 }
 
 impl Made {
-    /// Nothing was written but the status, and the next step follows.
+    /// Only the status was written, and the next step follows.
     pub(super) fn transition(before: State, rollout: &RolloutStatus) -> Self {
         let after = State::of(rollout);
         Self { before, after, goes_on: true, left: None, waits_for: String::new() }

@@ -1,4 +1,4 @@
-//! What the engine makes of what a reconcile of an AppRollout found, and what the status remembers of it.
+//! The decision of the engine on the state that a reconcile of an AppRollout found, and the memory of it in the status.
 
 use vela_crds::AppRolloutStatus;
 use vela_crds::rollout_plan::RollingState;
@@ -16,7 +16,7 @@ pub(super) fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
     status.last_source_app_revision.clone_from(&direction.source);
 }
 
-/// What the engine makes of what is there.
+/// The decision of the engine on the present state.
 pub(super) async fn decide(
     work: &Work<'_>,
     status: &AppRolloutStatus,

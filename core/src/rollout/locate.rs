@@ -23,7 +23,7 @@ use super::{stage, unchanged};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
 
-/// What a rollout goes between.
+/// The two ends of a rollout.
 pub(super) struct Located {
     pub(super) target: Rendered,
     pub(super) source: Option<Rendered>,

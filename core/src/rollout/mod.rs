@@ -1,8 +1,8 @@
 //! The controllers of AppRollouts and ApplicationDeployments: who wakes them, and each reconcile from what it goes between to the
 //! status. [`named`] is that of RolloutTraits, which have no revisions.
 //!
-//! What a rollout goes between has two readers: `locate` reads revisions of Applications in the v1beta1 form, `configurations`
-//! what is stored for those in the v1alpha2 form. Everything else is one.
+//! Two readers find the ends of a rollout: `locate` reads revisions of Applications in the v1beta1 form, `configurations` the
+//! stored configurations of those in the v1alpha2 form. All other code is shared.
 //!
 //! The decisions are [`vela_engine::rollout`]'s; here they are carried out. A reconcile makes at most one step of the state machine and
 //! stores it, and the next reconcile follows at once as long as there is a step to make.
@@ -97,7 +97,7 @@ fn new_reconciler(context: &Context, resource: ApiResource, read: ReadRollout) -
     }
 }
 
-/// What a rollout names by each of its revisions: the words that the terms of the index begin with.
+/// The references of a rollout by each of its revisions: the words that the terms of the index begin with.
 const REVISION: &str = "revision";
 const APPLICATION: &str = "application";
 
@@ -193,8 +193,8 @@ impl RolloutReconciler {
     }
 }
 
-/// What a change of target or source, or the object's end, means for the state; and between which revisions this reconcile
-/// works: those that it works with already are let go first.
+/// The effect of a change of target or source, or of the object's end, on the state; and the revisions of this reconcile:
+/// the rollout first lets go of its present ones.
 fn transition(
     status: &mut AppRolloutStatus,
     wanted: &Direction,

@@ -1,7 +1,7 @@
 //! The controller of RolloutTraits: foreign workloads, named one by one → rolled out by the reconciles of AppRollouts.
 //!
-//! Nothing is made and nothing is deleted here. What a trait may take, and what it leaves behind, is
-//! `docs/adr/0006-what-a-rollout-trait-may-take.md`.
+//! This controller makes nothing and deletes nothing. `docs/adr/0006-what-a-rollout-trait-may-take.md` says which
+//! workloads a trait may take, and what it leaves behind.
 
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
@@ -28,7 +28,7 @@ use crate::standard::reconciler_base::typed;
 /// Finalizer of a trait that may hold workloads.
 const FINALIZER: &str = "finalizers.rollouttrait.oam.dev";
 
-/// What all steps of this controller share.
+/// The parts that all steps of this controller share.
 pub(crate) struct RolloutTraitReconciler {
     context: Context,
     stored: Stored,
@@ -52,7 +52,7 @@ struct Found {
     others: Vec<Value>,
 }
 
-/// What one reconcile works on.
+/// The inputs of one reconcile.
 struct Work<'a> {
     key: &'a Key,
     live: &'a DynamicObject,
@@ -188,8 +188,8 @@ fn remember(status: &mut RolloutTraitStatus, direction: &Direction, size: Option
     status.last_target_size = size;
 }
 
-/// What a change of the named workloads, or the object's end, means for the state; and between which workloads this reconcile
-/// works: those that it works with already are let go first. A rollout that ended begins anew with another size, too.
+/// The effect of a change of the named workloads, or of the object's end, on the state; and the workloads of this reconcile:
+/// the rollout first lets go of its present ones. A rollout that ended begins anew with another size, too.
 fn transition(
     status: &mut RolloutTraitStatus,
     wanted: &Direction,
@@ -224,7 +224,7 @@ fn transition(
         return if is_back { reversed(&last) } else { last };
     }
     if state.rolling == RollingState::LocatingTargetApp {
-        // Nothing is held yet, so there is nothing to let go.
+        // The rollout holds no workload yet, so it has none to let go.
         status.rollout.revert = None;
         remember(status, wanted, size);
         return wanted.clone();
@@ -283,7 +283,7 @@ async fn read(
     Ok(found.map(|found| json(&found)))
 }
 
-/// What the engine makes of what is there.
+/// The decision of the engine on the present state.
 async fn decide(
     work: &Work<'_>,
     plan: &RolloutPlan,

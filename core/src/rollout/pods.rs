@@ -5,7 +5,7 @@ use vela_runtime::dynamic_watch::TrackedReads;
 
 use crate::application::fetch::json;
 
-/// What makes pods of a workload, and the pods.
+/// The makers of a workload's pods, and the pods.
 pub(super) async fn of(look: &TrackedReads, workload: &Value) -> Result<(Vec<Value>, Vec<Value>), String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (namespace, uid) = (text(&workload["metadata"]["namespace"]), text(&workload["metadata"]["uid"]));

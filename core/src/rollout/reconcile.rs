@@ -41,7 +41,7 @@ pub(super) async fn reconcile(
     attempt.end(status, report, made).await
 }
 
-/// What cannot be read is not begun, and what is under way is let go.
+/// A rollout that cannot be read does not begin, and one under way lets go.
 async fn misspelled(
     work: &Work<'_>,
     attempt: &Attempt<'_>,
@@ -67,7 +67,7 @@ async fn advance(
     let is_releasing = State::of(&status.rollout).is_releasing();
     let located = match locate::locate(reconciler, &look, work, status).await {
         Ok(located) => located,
-        // What is held says so itself.
+        // A rollout that releases its workloads reports that itself.
         Err(Missing::Revision(_) | Missing::Component(_)) if is_releasing => {
             return configurations::release(work, attempt, status, report).await;
         }

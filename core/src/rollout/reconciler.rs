@@ -1,4 +1,4 @@
-//! What all steps of the controller of AppRollouts share.
+//! The parts that all steps of the controller of AppRollouts share.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::stored::Stored;
 use crate::application::records::Records;
 use crate::context::Context;
 
-/// What a stored object, held by us or not, asks for; nothing where it asks for no rollout.
+/// The rollout that a stored object asks for, held by us or not; nothing where it asks for none.
 pub(super) type ReadRollout = fn(&DynamicObject, bool) -> Result<Option<AppRollout>, Failure>;
 
-/// What all steps of this controller share.
+/// The parts that all steps of this controller share.
 pub(crate) struct RolloutReconciler {
     pub(super) context: Context,
     /// The rollout that a stored object asks for; nothing where it asks for none.

@@ -38,7 +38,7 @@ pub(super) async fn sweep(
         let api: Api<DynamicObject> = kind.api(acting.client(), &key.namespace);
         let listed = match api.list(&ListParams::default()).await {
             Ok(listed) => listed,
-            // What may not be listed was never claimed under this account.
+            // This account never claimed workloads of a kind that it may not list.
             Err(kube::Error::Api(status)) if status.code == 403 => {
                 tracing::warn!(kind = kind.resource.plural, rollout = %key, "may not look whether a rollout still holds objects of this kind");
                 continue;

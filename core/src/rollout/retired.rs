@@ -1,7 +1,7 @@
 //! Deletes the Deployments of deleted revisions once a rollout has succeeded, where they have no pods and no holder.
 //!
 //! A rollout leaves its source without pods as the way back. No rollout can go back to a revision that is not recorded any more.
-//! What cannot be deleted now is looked at again after the next rollout: no rollout fails by it.
+//! A Deployment that cannot be deleted now is looked at again after the next rollout: no rollout fails by it.
 
 use kube::api::DynamicObject;
 use vela_crds::labels;

@@ -21,13 +21,13 @@ use crate::successors;
 /// Rendered revisions that are remembered: a rollout looks at two of them in every reconcile.
 const REMEMBERED_AT_MOST: usize = 64;
 
-/// What a revision renders.
+/// A rendered revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
     /// Its application.
     pub(crate) application: Key,
     pub(crate) graph: Arc<Graph>,
-    /// What stands in it that no message may repeat.
+    /// Its confidential values, which no message may repeat.
     pub(crate) secrets: Arc<Secrets>,
 }
 
@@ -110,7 +110,7 @@ impl Revisions {
         Ok(Rendered { application, graph: Arc::new(graph), secrets: Arc::new(secrets) })
     }
 
-    /// What the cluster has, with the definitions as they were recorded.
+    /// The objects of the cluster, with the definitions as they were recorded.
     async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, ReadError> {
         let message = |error: &dyn std::fmt::Display| error.to_string();
         let references = parse::references(document);

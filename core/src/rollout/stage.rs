@@ -21,7 +21,7 @@ use crate::application::owned::{Application, may_change};
 use crate::application::record::{Entry, Owned};
 use crate::author::Actor;
 
-/// What is to be made of one revision.
+/// The order for one revision.
 pub(super) struct Stage<'a> {
     /// The uid of the rollout.
     pub(super) rollout: &'a str,
@@ -48,7 +48,7 @@ impl From<String> for Unready {
     }
 }
 
-/// What is written, and under which condition.
+/// The objects to write, and the condition of the write.
 enum Desired {
     /// It is as the revision says.
     Always(Value),
@@ -104,7 +104,7 @@ pub(super) async fn finish(
     write(reconciler, look, stage, desired).await
 }
 
-/// What stands beside the workloads of the target, each with its component.
+/// The objects beside the workloads of the target, each with its component.
 fn traits<'a>(stage: &Stage<'a>) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
     let of = |part: &'a Part| part.target.template.traits.iter().map(|each| (part.component.as_str(), each));
     stage.parts.iter().flat_map(of)

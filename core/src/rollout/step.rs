@@ -25,7 +25,7 @@ pub(super) async fn measured(
     }
     let mut readings = metrics::measure(context, acting, namespace, &planned.measurements).await;
     for reading in &mut readings {
-        // What a reconcile is told stands in the status, and not only in conditions.
+        // The input of a reconcile stands in the status, and not only in conditions.
         reading.query = reading.query.as_deref().map(|query| secrets.hide(query).into_owned());
         if let Err(why) = &mut reading.value {
             *why = secrets.hide(why).into_owned();
@@ -34,7 +34,7 @@ pub(super) async fn measured(
     planned.measured(&readings)
 }
 
-/// Who holds the workloads.
+/// The holder of the workloads.
 pub(super) fn owner(live: &DynamicObject) -> Owner {
     let types = live.types.clone().unwrap_or_default();
     Owner {

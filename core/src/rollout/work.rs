@@ -1,4 +1,4 @@
-//! What a reconcile works on and between, what a step came to, and what is told of it.
+//! The inputs of a reconcile, the result of a step, and its report.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use crate::author::{Actor, UnknownAuthor};
 /// Time until a rollout that waits looks again although nothing woke it.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// What one reconcile works on.
+/// The inputs of one reconcile.
 pub(super) struct Work<'a> {
     pub(super) key: &'a Key,
     pub(super) live: &'a DynamicObject,
     pub(super) rollout: &'a AppRollout,
     pub(super) direction: &'a Direction,
-    /// What the next reconciles work between, once this one has let go; nothing where the rollout itself goes.
+    /// The ends of the next reconciles, once this one has let go; nothing where the rollout itself goes.
     pub(super) wanted: Option<&'a Direction>,
-    /// What the names in it are of, or what is wrong with them.
+    /// The revisions that its names refer to, or the error in them.
     pub(super) spelling: Result<Spelling, Misspelled>,
     /// The author on whose behalf the rollout acts: the writer of the rollout, or of the application that it is part
     /// of.
@@ -40,22 +40,22 @@ pub(super) struct Direction {
     pub(super) is_back: bool,
 }
 
-/// What one step came to.
+/// The result of one step.
 pub(super) enum Step {
     /// There is another step to make, from here.
     Next(Box<DynamicObject>),
-    /// Nothing until something changes, or until this time has passed.
+    /// The rollout waits until something changes, or until this time has passed.
     Rest(Option<Duration>),
     /// The cache was behind.
     LookAgain,
 }
 
-/// What is told when the status is stored.
+/// The report for the time after the status is stored.
 #[derive(Default)]
 pub(super) struct StatusReport {
     pub(super) effects: Vec<Effect>,
     pub(super) notes: Vec<Note>,
-    /// What none of it may repeat.
+    /// The confidential values, which no report may repeat.
     pub(super) secrets: Secrets,
 }
 

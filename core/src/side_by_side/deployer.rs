@@ -32,11 +32,11 @@ pub(super) struct Rendered {
     pub(super) placed: Placed,
     pub(super) number: u64,
     pub(super) components: Vec<PlacedComponent>,
-    /// What stands in it that no message may repeat.
+    /// Its confidential values, which no message may repeat.
     pub(super) secrets: Arc<Secrets>,
 }
 
-/// What applying came to.
+/// The result of an apply.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) notes: Vec<Note>,
@@ -44,7 +44,7 @@ pub(super) struct Outcome {
     pub(super) unready: BTreeSet<(String, String)>,
 }
 
-/// What the reconcilers of both kinds share.
+/// The parts that the reconcilers of both kinds share.
 #[derive(Clone)]
 pub(super) struct Deployer {
     pub(super) base: ReconcilerBase,

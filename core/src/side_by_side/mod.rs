@@ -1,7 +1,7 @@
 //! The controllers of AppDeployments and ApplicationContexts of release 1.0: who wakes them.
 //!
-//! Both render revisions of an Application and control what comes of it; [`deployer`] is what they share. What they make is named
-//! by an owner reference, so Kubernetes removes it with them, and no finalizer is needed.
+//! Both render revisions of an Application and control what comes of it; [`deployer`] is what they share. An owner reference
+//! names the owner of each object, so Kubernetes removes it with the owner, and no finalizer is needed.
 
 mod app_deployment;
 mod application_context;
@@ -63,7 +63,7 @@ fn of_context(object: &DynamicObject) -> Vec<&str> {
     object.data["spec"]["applicationRevisionName"].as_str().into_iter().collect()
 }
 
-/// What an object names: the words that the terms of the index begin with.
+/// The references of an object: the words that the terms of the index begin with.
 const REVISION: &str = "revision";
 const APPLICATION: &str = "application";
 

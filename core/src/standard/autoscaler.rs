@@ -53,7 +53,7 @@ impl AutoscalerReconciler {
         let workload =
             locate(&self.base, look, &namespace, reference, "failed to locate the workload").await?;
         let target = rendering::target(&workload.object, &workload.children);
-        // What is wrong with a trigger is wrong with and without KEDA.
+        // An error in a trigger is an error with and without KEDA.
         let desired = rendering::scaled_object(autoscaler, target)
             .map_err(|error| ReconcileError::wrong(RENDER, error))?;
         match look.known(rendering::KEDA, rendering::SCALED_OBJECT, &Key::of(live)).await {

@@ -15,7 +15,7 @@ use super::reconciler_base::{Note, ReconcilerBase, json_of, typed};
 const DEPLOYMENT: &str = "cannot apply the deployment";
 const SERVICE: &str = "cannot apply the service";
 
-/// What one kind of such workloads has of its own.
+/// The particulars of one kind of such workloads.
 pub(crate) trait DeployedWorkload: Send + Sync + 'static {
     /// The kind.
     type Workload: DeserializeOwned + Send + Sync;
@@ -63,7 +63,7 @@ impl<W: DeployedWorkload> Reconciler for DeployedWorkloadReconciler<W> {
     }
 }
 
-/// What was brought about so far.
+/// The results so far.
 pub(crate) struct Deployed {
     objects: Vec<DynamicObject>,
     notes: Vec<Note>,

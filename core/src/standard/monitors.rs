@@ -61,7 +61,7 @@ pub(crate) async fn apply(
         }
     }
     let Some(name) = chosen else { return Err(ReconcileError::wrong(REASON, taken.join("; "))) };
-    // Looked at before it is needed: without it the server's refusal would be repeated for ever.
+    // The reconciler checks this before the need: without it the server's refusal would be repeated for ever.
     let home = look.get("v1", "Namespace", &Key::new("", NAMESPACE)).await.map_err(failed)?;
     if home.is_none() {
         let message =

@@ -1,5 +1,5 @@
-//! What the reconcilers of workloads and traits share: an object of one kind → what it controls applied and removed, its
-//! status, and events.
+//! The part that the reconcilers of workloads and traits share: an object of one kind → its controlled objects applied
+//! and removed, its status, and events.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// What a write did, unless it did nothing.
+    /// The effect of a write, unless it did nothing.
     pub(crate) fn of(applied: &Applied, reason: &'static str) -> Option<Self> {
         let done = match applied.outcome {
             Outcome::Created => "created",
@@ -220,7 +220,7 @@ impl ReconcilerBase {
         }
     }
 
-    /// Whom an event is about: the application the object belongs to, or the object where it belongs to none.
+    /// The subject of an event: the application of the object, or the object where it belongs to none.
     fn subject(&self, live: &DynamicObject) -> ObjectReference {
         let namespace = live.metadata.namespace.clone().unwrap_or_default();
         let parent = controller_of(live).filter(|owner| owner.api_version.starts_with("core.oam.dev/"));

@@ -33,7 +33,7 @@ struct RouteReconciler {
     base: ReconcilerBase,
 }
 
-/// What was applied for a route.
+/// The objects applied for a route.
 struct Applied {
     ingresses: Vec<Arc<DynamicObject>>,
     service: Option<TypedReference>,
@@ -61,7 +61,7 @@ impl Reconciler for RouteReconciler {
             Ok(waiting) => waiting,
             Err(error) => return self.base.report_error(&live, status, error).await,
         };
-        // What the last reconcile waited for says nothing any more: only this condition stays.
+        // The waits of the last reconcile are out of date: only this condition stays.
         let now = status::now();
         let (summary, condition) = match waiting {
             None => {

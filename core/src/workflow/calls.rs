@@ -9,7 +9,7 @@ use vela_engine::workflow::{Machine, StepOutcome, Task};
 use super::effects::{Effects, First};
 use super::providers::{self, Asked, Called};
 
-/// What a call comes to.
+/// The result of a call.
 pub(super) async fn call<E: Effects>(
     question: &Question,
     task: &Task,

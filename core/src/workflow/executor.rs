@@ -29,7 +29,7 @@ pub(crate) struct Executed {
     pub(crate) idle: Idle,
 }
 
-/// Runs the steps as far as they may go on. What steps applied that are done already is applied as well: it stays as the
+/// Runs the steps as far as they may go on. It applies the components of finished steps as well: they stay as the
 /// application says.
 pub(crate) async fn execute<E: Effects>(
     plan: &Plan,

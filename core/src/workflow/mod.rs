@@ -19,7 +19,7 @@ pub(crate) use executor::{Executed, execute};
 pub(crate) use providers::{MayWrite, Network, Objects, OwnedObject, Owner, Selection};
 pub(crate) use run_store::{Form, Home, RunStore, StoreError};
 
-/// Who does what steps ask for. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
+/// The executor of steps. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
 pub(crate) trait Steps {
     /// Why the run ends before its time.
     type Error;

@@ -1,5 +1,5 @@
-//! What a run keeps that comes from a Secret: in a Secret beside the ConfigMap with the other values, read and written with the
-//! rights of the author, who had to have them for reading it in the first place.
+//! Keeps the values of a run that come from a Secret: in a Secret beside the ConfigMap with the other values, read and written
+//! with the rights of the author, who had to have them for reading it in the first place.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct RunSecret {
     name: String,
     /// The uid of whose run it is.
     owner: String,
-    /// What is in it, as far as that is known; nothing where there is none.
+    /// Its content, as far as it is known; nothing where there is none.
     data: Option<BTreeMap<String, String>>,
 }
 
@@ -30,7 +30,7 @@ impl RunSecret {
         Self { api, name: name.to_owned(), owner: owner.to_owned(), data: None }
     }
 
-    /// What is in it; nothing where there is none.
+    /// Its content; nothing where there is none.
     pub(super) async fn read(&mut self) -> Result<Option<&BTreeMap<String, String>>, kube::Error> {
         if let Some(found) = self.api.get_opt(&self.name).await? {
             self.check(&found)?;
@@ -69,7 +69,7 @@ impl RunSecret {
         Ok(())
     }
 
-    /// Nothing is confidential any more.
+    /// No value is confidential any more.
     pub(super) async fn delete(&mut self) -> Result<(), kube::Error> {
         match self.api.get_opt(&self.name).await? {
             Some(found) if self.is_ours(&found) => {

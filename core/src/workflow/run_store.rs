@@ -28,7 +28,7 @@ pub(crate) enum StoreError {
     /// The API server did not answer, or refused.
     #[error("cannot read how far the workflow is: {}", runtime_apply::explain(.0))]
     Client(#[from] kube::Error),
-    /// What is stored means nothing.
+    /// The stored values cannot be parsed.
     #[error("the values of the workflow in {name} cannot be read: {why}")]
     Unreadable { name: String, why: String },
     /// The object is gone, or asks for something else by now: that wakes its reconciler.
@@ -37,7 +37,7 @@ pub(crate) enum StoreError {
 }
 
 impl StoreError {
-    /// What is stored there means nothing.
+    /// The stored values cannot be parsed.
     fn unreadable(name: String, why: String) -> Self {
         Self::Unreadable { name, why }
     }
@@ -56,7 +56,7 @@ pub(crate) enum Form {
 pub(crate) struct Home {
     /// Of the object whose run it is, past the cache.
     pub(crate) api: Api<DynamicObject>,
-    /// What is written is told there.
+    /// The cache that hears of each write.
     pub(crate) informer: Arc<Informer>,
     /// For the values: bookkeeping, for which no author needs rights.
     pub(crate) client: kube::Client,
@@ -73,11 +73,11 @@ pub(crate) struct RunStore {
     object: DynamicObject,
     /// Name of the ConfigMap.
     name: String,
-    /// What is in it; nothing as long as it is not there.
+    /// Its content; nothing as long as it does not exist.
     data: Option<BTreeMap<String, String>>,
-    /// What of it is confidential.
+    /// Its confidential part.
     secret: RunSecret,
-    /// What no message of the journal may repeat.
+    /// The confidential values, which no message of the journal may repeat.
     hidden: Secrets,
 }
 
@@ -170,7 +170,7 @@ impl RunStore {
         self.hidden.add(secret);
     }
 
-    /// What no message may repeat.
+    /// The confidential values, which no message may repeat.
     pub(crate) fn hidden(&self) -> &Secrets {
         &self.hidden
     }
@@ -255,7 +255,7 @@ impl RunStore {
         Api::namespaced(self.home.client.clone(), &self.key.namespace)
     }
 
-    /// Whose the values are.
+    /// The owner of the values.
     fn owner(&self) -> Value {
         let (api_version, kind) = self.home.form.kind();
         json!({

@@ -1,4 +1,5 @@
-//! What the steps of a WorkflowRun reach: what they apply carries the labels of the run, outlives it, and is in no record.
+//! The reach of a WorkflowRun's steps: the objects that they apply carry the labels of the run, outlive it, and are in no
+//! record.
 
 use std::sync::Arc;
 use std::time::Duration;

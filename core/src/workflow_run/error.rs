@@ -9,7 +9,7 @@ use crate::workflow::StoreError;
 /// Why a reconcile ended before its run came to rest.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    /// What it says cannot be run: only a change helps.
+    /// The run as written cannot run: only a change helps.
     #[error("{0}")]
     Refused(String),
     /// The cluster did not answer.

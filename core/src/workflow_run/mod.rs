@@ -1,7 +1,7 @@
 //! The reconcile of a WorkflowRun: its steps, of its own or of a Workflow, are run by the same machine as those of an Application.
 //!
 //! fetch → parse → plan → run → status. A run that is over is left alone; one that is restarted (its status emptied) begins
-//! anew. What its steps apply carries its labels and outlives it.
+//! anew. The objects that its steps apply carry its labels and outlive it.
 
 mod effects;
 mod error;
@@ -67,7 +67,7 @@ struct WorkflowRunReconciler {
     cluster: ClusterReader,
     records: Records,
     templates: Arc<Templates>,
-    /// Who waits for which Workflow.
+    /// The runs that wait for each Workflow.
     workflows: DynamicWatches,
 }
 
@@ -161,7 +161,7 @@ impl WorkflowRunReconciler {
         found.map(|found| Some(fetch::json(&found))).ok_or_else(missing)
     }
 
-    /// What is run, with the definitions of its steps.
+    /// The steps to run, with their definitions.
     async fn plan(&self, key: &Key, document: &Document) -> Result<Plan, Error> {
         let references = parse::references(document);
         let snapshot = self.cluster.snapshot(&key.namespace, &references).await;

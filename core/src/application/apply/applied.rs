@@ -1,4 +1,4 @@
-//! What one reconcile applied. Only the phase that applies makes one; those that follow read it.
+//! The result of the apply phase of one reconcile. Only the phase that applies makes one; those that follow read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use vela_engine::ObjectKey;
 
-/// What this reconcile applied.
+/// The objects that this reconcile applied.
 #[derive(Debug)]
 pub(crate) struct Applied {
     live: BTreeMap<ObjectKey, Arc<DynamicObject>>,
@@ -22,7 +22,7 @@ pub(crate) struct Applied {
     again: Option<Duration>,
 }
 
-/// What became of one component.
+/// The result for one component.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) live: Vec<(ObjectKey, Arc<DynamicObject>)>,
@@ -37,7 +37,7 @@ pub(super) struct Part {
 }
 
 impl Applied {
-    /// Nothing yet.
+    /// The result before the first write.
     pub(super) fn nothing() -> Self {
         Self {
             live: BTreeMap::new(),
@@ -84,7 +84,7 @@ impl Applied {
         &self.live
     }
 
-    /// What could not be written, and why.
+    /// The failed writes, with their reasons.
     pub(crate) fn errors(&self) -> &BTreeMap<ObjectKey, String> {
         &self.errors
     }

@@ -13,16 +13,16 @@ pub(super) struct Complete<'a> {
 }
 
 impl<'a> Complete<'a> {
-    /// Nothing where a component waits, where a write failed, or where a former object is still there. What a failed
-    /// workflow will never begin counts as applied only where the application's garbage-collect policy goes on then: its
-    /// objects are wanted all the same, and stay.
+    /// Nothing where a component waits, where a write failed, or where a former object is still there. Components that a
+    /// failed workflow will never begin count as applied only where the application's garbage-collect policy goes on
+    /// then: their objects are wanted all the same, and stay.
     pub(super) fn of(
         desired: &'a Desired,
         (begun, blocked): (usize, usize),
         applied: &Applied,
         record: &Record,
     ) -> Option<Self> {
-        // What is rendered later, and never was, is to come.
+        // A component that is rendered later, and never was, is still to come.
         let is_whole = begun >= desired.nodes.len() && desired.was_made(record);
         let goes_on = desired.garbage_collect.continues_on_failure()
             && blocked > 0
@@ -30,7 +30,7 @@ impl<'a> Complete<'a> {
         ((is_whole || goes_on) && applied.has_no_gap()).then_some(Self { desired, is_whole })
     }
 
-    /// What was applied.
+    /// The applied objects.
     pub(super) fn desired(&self) -> &'a Desired {
         self.desired
     }

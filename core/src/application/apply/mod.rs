@@ -35,7 +35,7 @@ use super::record::{Entry, Marks, Record};
 use super::records::RecordWriter;
 use crate::author::Actor;
 
-/// Apply the desired set in this order. What the order leaves out is not wanted.
+/// Apply the desired set in this order. Components that the order leaves out are not wanted.
 pub(super) async fn apply<O: Order>(
     reconciler: &ApplicationReconciler,
     application: &Application<'_>,
@@ -75,7 +75,7 @@ pub(super) async fn apply<O: Order>(
     let RecordWriter { mut record, stored, .. } = record_writer;
     let Some(proof) = Complete::of(desired, (begun, blocked), &applied, &record) else {
         if !desired.deferred.is_empty() && applied.has_no_gap() {
-            // What is rendered later asks which objects were made.
+            // Components that are rendered later ask which objects were made.
             reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
         }
         return Ok(applied);
@@ -83,7 +83,7 @@ pub(super) async fn apply<O: Order>(
     proof.settle(&mut record);
     let stored = reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     let pruned = prune_unwanted(reconciler, application, &proof, &mut record, &mut applied).await;
-    // What is gone is gone, also when a later one could not be deleted.
+    // The record forgets deleted objects, also when a later one could not be deleted.
     proof.settle(&mut record);
     reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     pruned.map(|()| if proof.is_whole() { applied.completed() } else { applied })
@@ -124,7 +124,7 @@ pub(super) async fn restore(
     Ok(applied)
 }
 
-/// On whose behalf a set is written. What is stored for a configuration's reconcile is bookkeeping; that reconcile acts for
+/// On whose behalf a set is written. The objects of a configuration's reconcile are bookkeeping; that reconcile acts for
 /// the author.
 fn acting(reconciler: &ApplicationReconciler, application: &Application<'_>, desired: &Desired) -> Actor {
     match desired.form {
@@ -151,7 +151,8 @@ fn begin(record: &mut Record, desired: &Desired) {
     record.complete = false;
     for (node, piece) in desired.pieces() {
         if piece.rules.read_only || piece.held {
-            // What is only looked at is not the application's; what it made before stays on record, as it was made.
+            // Read-only objects are not the application's; objects that it made before stay on record, as they were
+            // made.
             if let Some(entry) = record.entries.get_mut(&piece.owned()) {
                 entry.unwanted = false;
             }

@@ -1,4 +1,4 @@
-//! What the record has and the applied set has not → deleted by [`crate::prune`], which reads the application again.
+//! Objects of the record that the applied set lacks → deleted by [`crate::prune`], which reads the application again.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub(super) async fn prune_unwanted(
         applied.live().values().filter_map(|live| live.metadata.uid.clone()).collect();
     let mut wave = None;
     for (owned, entry) in unwanted {
-        // What stays of a later wave holds up the earlier ones.
+        // Remaining objects of a later wave hold up the earlier ones.
         if is_in_order && wave != entry.wave && holds_up(record, entry.wave) {
             break;
         }
@@ -81,7 +81,7 @@ pub(super) async fn prune_unwanted(
     Ok(())
 }
 
-/// What may go, those of later waves first.
+/// The objects that may go, those of later waves first.
 fn unwanted(record: &Record, desired: &Desired, applied: &Applied) -> Vec<(Owned, Entry)> {
     let mut unwanted: Vec<(Owned, Entry)> = record
         .entries

@@ -23,7 +23,7 @@ pub(super) struct Replacing<'a> {
     pub(super) identity: &'a str,
     /// Name of its revision.
     pub(super) revision: &'a str,
-    /// What it was rendered from, beside the Application.
+    /// The definitions it was rendered from, beside the Application.
     pub(super) definitions: &'a [Arc<Definition>],
 }
 
@@ -32,7 +32,7 @@ pub(super) struct RefusedChange<'a> {
     pub(super) desired: &'a DynamicObject,
     /// The uid that the record has of it.
     pub(super) recorded_uid: Option<&'a str>,
-    /// What cannot change.
+    /// The immutable fields.
     pub(super) fields: &'a [String],
     pub(super) error: &'a runtime_apply::Error,
     /// A policy of the application asks for it.

@@ -21,7 +21,7 @@ use crate::workflow::{self, Steps};
 /// The numbers of nodes that may be applied, once they are known.
 pub(in crate::application) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
 
-/// What an order came to.
+/// The result of an order.
 pub(in crate::application) struct Begun {
     /// The nodes that were applied.
     pub(in crate::application) nodes: BTreeSet<usize>,
@@ -53,7 +53,7 @@ impl<'w> Components<'w> {
         (self.writer, self.applied)
     }
 
-    /// What was applied so far.
+    /// The objects applied so far.
     pub(in crate::application) fn applied(&self) -> &Applied {
         &self.applied
     }
@@ -89,7 +89,7 @@ impl Components<'_> {
 }
 
 impl Components<'_> {
-    /// Delete an object that a step names, where it is the application's. What is recorded of it stays until all of it is.
+    /// Delete an object that a step names, where it is the application's. Its record stays until all of it is gone.
     pub(in crate::application) async fn delete_object(
         &self,
         name: &ObjectKey,

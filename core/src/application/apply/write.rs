@@ -31,7 +31,7 @@ use crate::immutable;
 use crate::order::{OrderedObject, earlier};
 use crate::recreate::Removal;
 
-/// What every component is written with.
+/// The inputs of every write.
 pub(super) struct ComponentWriter<'a> {
     reconciler: &'a ApplicationReconciler,
     application: &'a Application<'a>,
@@ -40,7 +40,7 @@ pub(super) struct ComponentWriter<'a> {
     /// The record as the reconcile found it.
     before: Record,
     record_writer: Mutex<RecordWriter>,
-    /// What may be made again is wanted because of this; nothing where nothing may.
+    /// The reason that makes objects wanted that may be made again; nothing where none may.
     replacing: Option<Replacing<'a>>,
     /// A record that cannot be written ends the reconcile: no other write begins.
     stop: CancellationToken,
@@ -67,8 +67,8 @@ impl<'a> ComponentWriter<'a> {
         self.record_writer.into_inner()
     }
 
-    /// Write components, one wave after the other. What was begun is always ended, so that no write of this
-    /// reconcile happens in the next one.
+    /// Write components, one wave after the other. Every begun write is awaited, so that no write of this reconcile
+    /// happens in the next one.
     pub(super) async fn write<'n>(&self, nodes: Vec<&'n Node>, applied: &mut Applied) -> Result<(), Error> {
         let mut waves: BTreeMap<i32, Vec<&'n Node>> = BTreeMap::new();
         for node in nodes {
@@ -387,8 +387,8 @@ impl<'a> ComponentWriter<'a> {
         record_writer.forget_former(records, application, owned).await.map_err(Error::Record)
     }
 
-    /// Another way of writing an object that is there, where a policy says one. Nothing where it is written as any other: what
-    /// is looked after is restored, and what has all that is wanted needs no other way.
+    /// Another way of writing an object that is there, where a policy says one. Nothing where it is written as any other:
+    /// maintained objects are restored, and an object with all wanted content needs no other way.
     async fn update(
         &self,
         piece: &Piece,
@@ -453,7 +453,7 @@ fn as_written(desired: &DynamicObject, live: Option<&DynamicObject>, recorded: b
     object
 }
 
-/// Nothing was made: the API server asks for the right before anything else.
+/// The API server made no object: it checks the right before anything else.
 fn is_forbidden(error: &runtime_apply::Error) -> bool {
     matches!(error, runtime_apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 403)
 }

@@ -1,10 +1,10 @@
-//! What became of one desired object.
+//! The result of the write of one desired object.
 
 use std::time::Duration;
 
 use vela_runtime::apply as runtime_apply;
 
-/// What became of one object.
+/// The result for one object.
 pub(super) enum Written {
     /// It is as it is wanted.
     Done(runtime_apply::Applied),

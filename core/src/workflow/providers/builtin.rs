@@ -1,4 +1,4 @@
-//! `vela/builtin`: values of the run by their names. What waits, suspends, fails or says something is no call here.
+//! `vela/builtin`: values of the run by their names. Waits, suspensions, failures and messages are no calls here.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! `vela/config`: configs are made, read, listed and deleted. A config has no owner: it stays when the application goes.
 //!
-//! What a config is, and what of it is written how, stands in `vela_engine::config`. No message repeats what one says.
+//! `vela_engine::config` defines a config and its written form. No message repeats its values.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ async fn list<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::E
     })
 }
 
-/// What went with it goes first: as long as something of it is there, the Secret names it. One that is not there is deleted.
+/// The objects beside it go first: as long as one exists, the Secret names it. An absent one counts as deleted.
 async fn delete<R: Reach>(reach: &mut R, named: &Named) -> Result<Called, R::Error> {
     let found = match reach.read_object(&secret(named)).await? {
         Ok(Some(found)) => found,

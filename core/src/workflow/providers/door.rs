@@ -13,7 +13,7 @@ use crate::egress::{Answer, NoAnswer, Request};
 
 /// A call of a step at work.
 pub(crate) struct Asked<'a> {
-    /// What is asked.
+    /// The call, as the template wrote it.
     pub(crate) question: &'a Question,
     /// The id of the step.
     pub(crate) step: &'a str,
@@ -46,7 +46,7 @@ impl Asked<'_> {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Called {
     /// The step goes on with this; with nothing where it is null.
@@ -140,7 +140,7 @@ pub(crate) trait Objects {
     ) -> Result<Result<(), String>, Self::Error>;
 }
 
-/// What is asked of servers outside.
+/// The questions for servers outside.
 pub(crate) trait Network {
     /// Send a request.
     async fn send(&mut self, request: &Request) -> Result<Answer, NoAnswer>;
@@ -155,7 +155,7 @@ pub(crate) trait Network {
 /// An object of an application, as its record names it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OwnedObject {
-    /// What names it.
+    /// The reference to it.
     pub(crate) object: Value,
     /// The component that makes it; empty where a step does.
     pub(crate) component: String,
@@ -185,7 +185,7 @@ impl<T: Objects + Network + Owner> Reach for T {}
 
 /// A provider that answers the calls of one package.
 pub(super) trait Provider {
-    /// What the calls of its package name as `#provider`, in the present form and in that of `vela/op`.
+    /// The `#provider` of its package's calls, in the present form and in that of `vela/op`.
     const NAMES: &'static [&'static str];
 
     /// The answer to a call; nothing where it is not one of its calls.

@@ -1,4 +1,4 @@
-//! What providers reach in their tests: objects that are said to be there, and servers that answer as they are told to.
+//! The surroundings of providers in their tests: given objects, and servers with given answers.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::egress::{Answer, NoAnswer, Request};
 /// A cluster with the same object under every name.
 #[derive(Default)]
 pub(super) struct Double {
-    /// What every read finds.
+    /// The object that every read finds.
     pub(super) there: Option<Value>,
-    /// What every list finds.
+    /// The objects that every list finds.
     pub(super) listed: Vec<Value>,
     /// Why nothing may be done.
     pub(super) refusal: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Double {
     pub(super) deleted: Vec<Value>,
     pub(super) put: Vec<Value>,
     pub(super) sent: Vec<Request>,
-    /// What requests are answered, the last one first.
+    /// The answers to requests, the last one first.
     pub(super) answers: Vec<Result<Answer, NoAnswer>>,
     pub(super) mails: Vec<Mail>,
     pub(super) is_limited: bool,

@@ -92,7 +92,7 @@ fn time(written: &str, field: &str) -> Result<Duration, String> {
     read.ok_or_else(|| format!("{field}: {written:?} is no duration; write for example \"10s\""))
 }
 
-/// What is sent where nothing is said is JSON, as upstream.
+/// A body without a type is JSON, as upstream.
 fn headers(written: &Value) -> Result<BTreeMap<String, String>, String> {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in written.as_object().into_iter().flatten() {
@@ -147,7 +147,7 @@ fn canonical(name: &str) -> String {
     name.split('-').map(capital).collect::<Vec<_>>().join("-")
 }
 
-/// What it means for the step that there is no answer.
+/// The meaning of a missing answer for the step.
 fn no_answer(request: &Request, why: NoAnswer, is_once: bool) -> Called {
     let asked = format!("{} {}", request.method, server(&request.url));
     match why {

@@ -97,7 +97,7 @@ async fn patch<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::
     })
 }
 
-/// What cannot be read is an answer: the step decides what that means.
+/// A failed read is an answer: the step decides its meaning.
 async fn read<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::Error> {
     let object = &asked.params()["value"];
     if let Err(message) = check(object, &IDENTITY) {
@@ -128,7 +128,8 @@ async fn list<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::E
     })
 }
 
-/// By its name, or all that a filter selects. What stays is told in the answer, and the step decides what that means.
+/// By its name, or all that a filter selects. The answer names the remaining objects, and the step decides what that
+/// means.
 async fn delete<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::Error> {
     let object = &asked.params()["value"];
     let filter = &asked.params()["filter"];
@@ -164,7 +165,7 @@ async fn delete<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R:
     })
 }
 
-/// What names an object.
+/// The reference to an object.
 const IDENTITY: [&str; 3] = ["/apiVersion", "/kind", "/metadata/name"];
 
 /// Is everything there that names it?
@@ -201,7 +202,7 @@ fn selection(resource: &Value, filter: &Value) -> Result<Selection, String> {
     })
 }
 
-/// What labels and their values are made of; nothing else may change what a selector means.
+/// The characters of labels and their values; others must not change the meaning of a selector.
 fn is_label(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }

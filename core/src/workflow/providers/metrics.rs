@@ -46,7 +46,7 @@ impl Provider for Metrics {
     }
 }
 
-/// What is asked, and what the answer has to be for how long.
+/// The query, and the condition that its answer has to meet for how long.
 struct Check {
     request: Request,
     condition: Condition,
@@ -161,7 +161,7 @@ mod tests {
         })
     }
 
-    /// What a look at this time answers.
+    /// The result of a measurement at this time.
     async fn look(value: &str, values: &mut RunValues, seconds: i64) -> Value {
         let now = Timestamp::from_second(seconds).unwrap();
         let mut double = prometheus(value);

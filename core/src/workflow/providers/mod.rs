@@ -78,7 +78,7 @@ mod tests {
     use super::double::{Double, asked, question};
     use super::*;
 
-    /// What the workflow itself does, and what is computed.
+    /// The calls on the workflow itself, and computed ones.
     const NO_CALLS: [&str; 9] =
         ["break", "date", "fail", "log", "message", "string", "suspend", "timestamp", "wait"];
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::door::{Asked, Called, Provider, Reach};
 
-/// What a step may not take over from a component: values go to it and from it by the step that applies it.
+/// The fields of a component that a step may not take over: values go to it and from it by the step that applies it.
 const VALUES: [&str; 2] = ["inputs", "outputs"];
 
 /// Answers `oam.#LoadComponets`, `oam.#LoadComponetsInOrder` and `oam.#LoadPolicies`.

@@ -33,7 +33,7 @@ impl Provider for Query {
         for owned in owned {
             let found = match reach.read_object(&owned.object).await? {
                 Ok(Some(found)) => found,
-                // What is recorded is not there yet, or any more.
+                // The recorded object does not exist yet, or any more.
                 Ok(None) => continue,
                 Err(why) => return Ok(Some(Called::failed(why))),
             };
@@ -47,7 +47,7 @@ impl Provider for Query {
     }
 }
 
-/// Does a filter select the object? What it does not say selects all.
+/// Does a filter select the object? An empty filter selects all.
 fn is_meant(owned: &OwnedObject, filter: &Value) -> bool {
     let object = &owned.object;
     let is = |field: &str, value: &Value| {

@@ -11,7 +11,7 @@ const PEM: &[u8] = b"-----BEGIN";
 /// Keys of the certificate of who asks, and of its key: as upstream has them, then as Secrets for TLS do.
 const IDENTITIES: [(&str, &str); 2] = [("client.crt", "client.key"), ("tls.crt", "tls.key")];
 
-/// What the Secret holds; nothing where none is named.
+/// The content of the Secret; nothing where none is named.
 pub(super) async fn read<O: Objects>(
     objects: &mut O,
     config: &Value,
