@@ -31,7 +31,7 @@ pub struct Bounds {
 impl Bounds {
     /// Everywhere and everything: where an author's own rights decide, or nothing is made at all.
     pub const NONE: Self = Self { own_namespace: false, no_rights: false };
-    /// What holds unless an operator says otherwise.
+    /// The bounds by default.
     pub const SAFE: Self = Self { own_namespace: true, no_rights: true };
 
     /// Why an application of this namespace may not make the object: what is wrong, and what to do.

@@ -22,7 +22,7 @@ use crate::render::findings;
 use crate::secrets::Secrets;
 use crate::steps;
 
-/// What Secrets of configs and ConfigMaps of templates are labelled with.
+/// The labels of Secrets of configs and ConfigMaps of templates.
 pub const CATALOG: &str = "config.oam.dev/catalog";
 /// Its value.
 pub const CATALOG_OF_CONFIGS: &str = "velacore-config";
@@ -57,7 +57,7 @@ pub struct Named {
     pub namespace: String,
 }
 
-/// What configs are made by.
+/// The template of configs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     name: String,
@@ -70,9 +70,9 @@ pub struct Template {
 /// The objects of one config.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made {
-    /// What holds it.
+    /// The Secret of the config.
     pub secret: Json,
-    /// What goes with it.
+    /// The objects beside it.
     pub outputs: Vec<Json>,
 }
 
@@ -151,7 +151,7 @@ fn by_template(named: &Named, properties: &Json, template: &Template) -> Result<
     let root = template.evaluate(named, properties)?;
     let title = format!("config template {:?}", template.name);
     let data = |value: &Value| value.to_json().map_err(|found| first(&title, &found));
-    // What a call would have to say is not known, and is no refusal.
+    // The answer of a call is not known here, and no reason to refuse.
     let returned = root.lookup("template.validation").field("$returns").to_json().unwrap_or_default();
     if let Some(message) = returned["message"].as_str().filter(|message| !message.is_empty()) {
         return Err(format!("failed to validate config: {message}"));
@@ -190,7 +190,7 @@ fn first(title: &str, found: &vela_cue::Diagnostics) -> String {
     format!("{title}: {}", found.iter().next().map_or("it cannot be evaluated", |one| one.message.as_str()))
 }
 
-/// What every Secret of a config has.
+/// The fields of every Secret of a config.
 fn complete(secret: &mut Json, named: &Named, template: Option<&Template>) {
     secret["apiVersion"] = json!("v1");
     secret["kind"] = json!("Secret");
@@ -236,7 +236,7 @@ fn reference(object: &Json) -> Json {
     })
 }
 
-/// What a key of a Secret holds, as JSON.
+/// The content of a key of a Secret, as JSON.
 fn decoded(secret: &Json, key: &str) -> Option<Json> {
     let bytes = STANDARD.decode(secret["data"][key].as_str()?).ok()?;
     serde_json::from_slice(&bytes).ok()
@@ -254,7 +254,7 @@ pub fn properties(secret: &Json) -> Result<Json, String> {
     decoded(secret, PROPERTIES).ok_or_else(|| format!("Secret {name} is no config: it has no {PROPERTIES}"))
 }
 
-/// What a list says of a config; nothing of one that may not be read, as upstream, or of any other Secret.
+/// The entry of a config in a list; nothing for one that may not be read, as upstream, or for any other Secret.
 pub fn listed(secret: &Json) -> Option<Json> {
     let metadata = &secret["metadata"];
     let text = |name: &str| metadata["annotations"][name].as_str().unwrap_or_default().to_owned();

@@ -11,7 +11,7 @@ use vela_crds::TypedReference;
 pub struct Error {
     /// Object and field, such as `Route shop: spec.rules[1]`.
     pub place: String,
-    /// What is wrong and what to do.
+    /// The error and its remedy.
     pub message: String,
 }
 

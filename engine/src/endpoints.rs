@@ -85,7 +85,7 @@ fn balancers(object: &Json) -> Vec<String> {
     found.filter_map(address).collect()
 }
 
-/// What usually is spoken at a port.
+/// The usual protocol of a port.
 fn usual(port: &Json) -> &'static str {
     match port.as_u64() {
         Some(80 | 8080) => "http",

@@ -26,7 +26,7 @@ pub enum Error {
         path: String,
         /// Counted from 1.
         position: usize,
-        /// What is wrong there.
+        /// The error at that place.
         reason: &'static str,
     },
     /// There is nothing at the path.
@@ -37,9 +37,9 @@ pub enum Error {
     WrongType {
         /// The part of the path where it happens.
         path: String,
-        /// What the path needs there.
+        /// The kind of value that the path needs there.
         expected: &'static str,
-        /// What is there.
+        /// The kind of value found there.
         found: &'static str,
     },
     /// An index beyond the limit.
@@ -240,7 +240,7 @@ pub(crate) fn set_at(value: &mut Json, segments: &[Segment], new: Json) -> Resul
     Ok(())
 }
 
-/// What a JSON value is, for messages.
+/// The kind of a JSON value, for messages.
 pub fn type_name(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",

@@ -49,7 +49,7 @@ impl Graph {
         Ok(Self { rendered: Arc::new(rendered), ..self })
     }
 
-    /// What is doubtful, all phases' findings together.
+    /// The warnings of all phases together.
     pub fn warnings(&self) -> &Diagnostics {
         self.rendered.warnings()
     }
@@ -104,7 +104,7 @@ impl Graph {
         self.rendered.components().get(index).is_some_and(|component| component.withheld)
     }
 
-    /// What a node lacks to be rendered.
+    /// The missing input of a node.
     pub fn pending(&self, index: usize) -> &[String] {
         match self.rendered.components().get(index).map(|component| &component.state) {
             Some(State::Pending(missing)) => missing,
@@ -117,7 +117,7 @@ impl Graph {
         self.waves.iter().flatten().flat_map(|index| self.objects_of(*index))
     }
 
-    /// Is the desired set complete? Nothing may be pruned while it is not.
+    /// Is the desired set complete? The caller prunes nothing while it is not.
     pub fn is_complete(&self) -> bool {
         (0..self.len()).all(|index| self.pending(index).is_empty())
     }

@@ -30,7 +30,7 @@ pub struct TraitHealth {
     pub type_: String,
     /// Its health.
     pub health: Health,
-    /// What its definition shows besides.
+    /// Further texts of its definition.
     pub details: Details,
     /// Its objects are not made yet.
     pub pending: bool,
@@ -48,13 +48,13 @@ pub struct ComponentHealth {
     pub healthy: bool,
     /// The workload alone.
     pub workload: Health,
-    /// What the component's definition shows besides.
+    /// Further texts of the component's definition.
     pub details: Details,
     /// Each trait, in order.
     pub traits: Vec<TraitHealth>,
 }
 
-/// What a component waits for while what goes before it is not healthy, in the words of upstream.
+/// The message of a component that waits for an unhealthy one, in the words of upstream.
 const WITHHELD: &str = "waiting for previous stage healthy";
 
 impl ComponentHealth {
@@ -231,8 +231,8 @@ fn waits(graph: &Graph, node: usize, number: usize) -> Option<String> {
     }
 }
 
-/// The context with the details of the status, and those of them that are shown. What cannot be said yet is left out
-/// as a whole: the policy then finds nothing and waits.
+/// The context with the details of the status, and those of them that are shown. Unknown details are left out as a
+/// whole: the policy then finds nothing and waits.
 fn detailed<'a>(
     definition: &Definition,
     context: &'a Json,

@@ -4,7 +4,7 @@ use serde_json::Value;
 use vela_crds::health_scope::{HealthStatus, ScopeHealthCondition, WorkloadHealthCondition};
 use vela_crds::{TypedReference, labels};
 
-/// What was read for one reference of a scope.
+/// The objects read for one reference of a scope.
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// The reference as it stands in the scope.
@@ -17,7 +17,8 @@ pub struct Checked {
     pub peers: Result<Vec<Checked>, String>,
 }
 
-/// The labels that all revisions of one workload share: application and component. Nothing where one of them is missing.
+/// The labels that all revisions of one workload share: application and component. There are none where one of the two
+/// is missing.
 #[must_use]
 pub fn family(workload: &Value) -> Option<(String, String)> {
     let label = |key: &str| workload["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty());
@@ -45,7 +46,7 @@ pub fn workload(checked: &Checked) -> WorkloadHealthCondition {
 
 /// Entries of a joint diagnosis that are told even when nothing runs there: the newest revision and the one before.
 const ALWAYS_SHOWN: usize = 2;
-/// What a revision without replicas says.
+/// The health of a revision without replicas.
 const NOTHING_RUNS: &str = "Ready:0/0 ";
 
 /// The newest revision speaks first; one that is not well makes all of them unwell.

@@ -23,7 +23,7 @@ const SHOWN_CHARS: usize = 100;
 struct Update<'a> {
     former: &'a Document,
     now: &'a Document,
-    /// What no message may quote.
+    /// Confidential values, which no message may quote.
     secrets: Secrets,
 }
 

@@ -1,4 +1,4 @@
-//! What an Application means: manifest, parse, revision, plan, render, graph, status.
+//! Computes the meaning of an Application: manifest, parse, revision, plan, render, graph, status.
 //!
 //! Everything here is a pure function of plain data: no cluster client, no async, no file, no clock, no
 //! environment. The outside world enters as one [`Snapshot`] (definitions and objects) and as

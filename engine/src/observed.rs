@@ -1,4 +1,4 @@
-//! What the caller saw in the cluster after applying: live objects and what went wrong.
+//! The caller's observations in the cluster after applying: live objects and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -77,7 +77,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Nothing seen yet.
+    /// No observation yet.
     pub fn new() -> Self {
         Self::default()
     }

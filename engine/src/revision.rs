@@ -12,7 +12,7 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::manifest::Document;
 use crate::parse::AppFile;
 
-/// What the last revision was, as the application's status tells it.
+/// The last revision, by the application's status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Previous {
     /// N of `<app>-vN`.
@@ -177,8 +177,8 @@ pub fn recorded(app_file: AppFile, number: u64) -> Revision {
     revision(app_file, Some(&previous))
 }
 
-/// What an author asks for: the spec without the rollout plan, and the version that the author publishes it as. Labels,
-/// other annotations and the plan do not count: they do not change what is deployed.
+/// The content of a revision: the spec without the rollout plan, and the version that the author publishes it as.
+/// Labels, other annotations and the plan do not count: they do not change what is deployed.
 pub fn asked(application: &Document) -> (Json, Option<&str>) {
     let mut spec = application.value().get("spec").cloned().unwrap_or(Json::Null);
     if let Some(spec) = spec.as_object_mut() {

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-/// What stands in a message instead.
+/// The replacement in a message.
 const HIDDEN: &str = "[hidden]";
 
 /// A shorter text is hidden only where a message quotes it alone: it would be found in the middle of words.

@@ -48,7 +48,7 @@ impl ClusterVersion {
     /// From what people write: `1.30`, `v1.30` or `v1.30.2`.
     ///
     /// # Errors
-    /// What is expected instead.
+    /// The expected form.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a Kubernetes version: write it like 1.30 or v1.30.2");
         let numbers: Vec<&str> = text.strip_prefix('v').unwrap_or(text).split('.').collect();

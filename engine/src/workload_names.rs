@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Value as Json, json};
 use vela_crds::annotations;
 
-/// What the workload of a component is called where no rollout is asked for.
+/// The name of a component's workload where no rollout is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkloadNames {
     /// `<component>`: it is changed in place, as since release 1.0.
@@ -24,7 +24,7 @@ impl WorkloadNames {
         }
     }
 
-    /// What an object's own annotation says, if it says anything.
+    /// The value of an object's own annotation, if it has one.
     ///
     /// # Errors
     /// A word that means nothing.
@@ -54,7 +54,7 @@ pub fn names_by_revision(configuration: &Json) -> bool {
 /// Has the composed configuration name workloads as its Application says, or else as the operator does; its components are to be
 /// pinned then where this says so.
 pub fn set(configuration: &mut Json, otherwise: WorkloadNames) -> bool {
-    // What means nothing was refused when the Application was parsed.
+    // The parser of the Application refused an unknown value.
     let names = WorkloadNames::annotated(configuration).ok().flatten().unwrap_or(otherwise);
     if names == WorkloadNames::Component {
         return false;

@@ -29,8 +29,8 @@ pub struct Garbage {
     pub successor: Option<ObjectKey>,
 }
 
-/// What is compared: a reference names no namespace, so an object that moved to another one is not garbage here, and
-/// a withdrawn version counts as the one that followed, so that an upgraded cluster makes no garbage.
+/// The key of the comparison: a reference names no namespace, so an object that moved to another one is not garbage
+/// here, and a withdrawn version counts as the one that followed, so that an upgraded cluster makes no garbage.
 type Reference = (String, String, String);
 
 fn reference(key: &ObjectKey) -> Reference {

@@ -151,7 +151,7 @@ pub fn without_target(configuration: &Json) -> Option<Json> {
     marks(configuration, [(annotations::ROLLOUT_TARGET, None)])
 }
 
-/// What is left to rollouts in the target after one of these components has succeeded.
+/// The target's components that stay with rollouts after one of these components has succeeded.
 pub fn remaining<'a>(target: &'a Json, rolled: &[String]) -> BTreeSet<&'a str> {
     let mut listed = rolling(target);
     listed.retain(|component| !rolled.iter().any(|rolled| rolled == component));
@@ -229,7 +229,7 @@ pub fn workload_of(configuration: &Json, component: &str) -> Option<ObjectKey> {
     Some(ObjectKey::local(part("apiVersion"), part("kind"), namespace, part("name")))
 }
 
-/// Who rolls the live workload, if a rollout holds it.
+/// The rollout that holds the live workload, if one does.
 pub fn rollout_of(live: &Json) -> Option<String> {
     let holds = |owner: &&Json| {
         text(owner, &["apiVersion"]).starts_with("core.oam.dev/")

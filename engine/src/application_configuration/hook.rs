@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::revision::component_of;
 use super::{items, text};
 
-/// What the hook is asked: the Component, and the configurations (namespace, name) that use it; null when none does.
+/// The request to the hook: the Component, and the configurations (namespace, name) that use it; null when none does.
 pub fn request(component: &Json, users: &[(String, String)]) -> Json {
     let related: Vec<Json> =
         users.iter().map(|(namespace, name)| json!({"Namespace": namespace, "Name": name})).collect();

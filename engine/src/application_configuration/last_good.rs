@@ -129,7 +129,7 @@ pub fn gone(document: &Document, snapshot: &Snapshot, spec: &Json) -> Option<Dia
     Some(found.hint(hint))
 }
 
-/// What of a configuration can still be resolved: of what runs, nothing is deleted for the rest of it.
+/// The parts of a configuration that still resolve: the controller deletes no running object because of the rest.
 pub fn resolvable(then: &Document, snapshot: &Snapshot) -> Option<Parsed> {
     resolve(then, snapshot).ok().map(|(parsed, _)| parsed)
 }
@@ -178,7 +178,7 @@ mod tests {
         let mut broken = snapshot(&[web("front", "nginx:broken")]);
         insert_into(&then, &kept, &mut broken);
         assert_eq!(rendered(&then, &broken), rendered(&document, &live));
-        // What others keep on a component is no other content.
+        // Foreign fields on a component are no other content.
         let mut touched = web("front", "nginx:1");
         touched["metadata"]["resourceVersion"] = json!("8");
         touched["metadata"]["annotations"] = json!({"touched": "yes"});

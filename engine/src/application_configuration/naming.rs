@@ -14,7 +14,7 @@ use crate::rollout::workload::changes_in_place;
 use crate::snapshot::Snapshot;
 use crate::workload_names::names_by_revision;
 
-/// What stands in the name of a trait whose definition is not known.
+/// The placeholder in the name of a trait whose definition is not known.
 const UNDEFINED: &str = "trait";
 
 /// Is the configuration the work of an Application?

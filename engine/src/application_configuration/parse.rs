@@ -37,7 +37,7 @@ pub(super) struct Component {
     pub(super) revision: String,
     /// The revision the configuration asks for; "" for the latest.
     pub(super) pinned: String,
-    /// What the component, or the revision of it, calls its latest revision; "" while none was cut.
+    /// The latest revision by the component, or by its revision; "" while none was cut.
     pub(super) latest: String,
     pub(super) workload: Json,
     pub(super) traits: Vec<Trait>,
@@ -69,7 +69,7 @@ impl Parsed {
         &self.document
     }
 
-    /// What is doubtful.
+    /// The warnings.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -96,8 +96,8 @@ fn key(api_version: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey 
     ObjectKey::local(api_version, kind, namespace, name)
 }
 
-/// What the configuration still needs, given what the snapshot has: fetch, add, ask again until nothing is
-/// asked that was not asked before.
+/// The objects that the configuration still needs beside the snapshot: fetch, add, ask again until it asks for no new
+/// one.
 pub fn references(document: &Document, snapshot: &Snapshot) -> References {
     let mut asked = ReferenceCollector {
         document,

@@ -56,7 +56,7 @@ pub struct RenderedObject {
     pub path: String,
     /// Is a definition of it known? (Of a workload always said to be.)
     pub defined: bool,
-    /// What it takes from other objects and gives to them.
+    /// The values that it takes from other objects and gives to them.
     pub flow: Flow,
     /// An input is not there yet: the object is wanted, but may not be applied in this reconcile.
     pub unsatisfied: bool,
@@ -131,7 +131,7 @@ impl Rendered {
         self.unsatisfied = unsatisfied;
     }
 
-    /// What is doubtful.
+    /// The warnings.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -148,7 +148,7 @@ fn reference(object: &Json) -> Json {
 /// Names, labels and connects the objects. The snapshot holds workloads of revision-enabled components.
 ///
 /// # Errors
-/// What is wrong with components and traits, each with its field.
+/// The errors of components and traits, each with its field.
 pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnostics> {
     let mut found = parsed.warnings.clone();
     let source = Source { parsed, snapshot };

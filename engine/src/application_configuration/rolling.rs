@@ -18,7 +18,7 @@ pub const COMPLETE: &str = "RollingComplete";
 /// A newer configuration took over; this one is a record only.
 pub const INACTIVE: &str = "InactiveAfterRollingCompleted";
 
-/// What a configuration says of a rollout.
+/// The marks of a configuration for rollouts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rolling {
     /// Is there a rollout?
@@ -104,7 +104,7 @@ pub(super) fn next(configuration: &Json, templated: bool, applied: bool) -> Opti
     (!next.is_empty()).then(|| next.to_owned())
 }
 
-/// Is the configuration only the record of an old revision? Nothing of it is rendered or deleted then.
+/// Is the configuration only the record of an old revision? Its objects are neither rendered nor deleted then.
 pub fn is_passive(configuration: &Json) -> bool {
     let all = configuration.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let marked = all.and_then(|all| all.get(annotations::APP_REVISION)).and_then(Json::as_str);

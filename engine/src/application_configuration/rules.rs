@@ -126,7 +126,8 @@ impl Rules<'_> {
             return None;
         };
         let found = self.snapshot.definition(DefinitionKind::Workload, &name).cloned();
-        // What an Application makes was judged as such, and its workloads may be of a ComponentDefinition.
+        // Admission judged the Application of a generated configuration, and its workloads may be of a
+        // ComponentDefinition.
         if found.is_none() && !is_controlled_by_application(self.parsed.document.value()) {
             let message = format!(
                 "workload definition {name:?} not found, which the workload of component {:?} needs",

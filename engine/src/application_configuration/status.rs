@@ -13,15 +13,15 @@ use super::{items, rolling, text};
 use crate::diagnostic::Diagnostics;
 use crate::status::REFUSED;
 
-/// What a trait without a definition is told.
+/// The message for a trait without a definition.
 const UNDEFINED: &str = "No TraitDefinition found, all framework capabilities will work as default";
 
 /// A reconcile that applied everything.
 #[derive(Debug)]
 pub struct Complete<'a> {
-    /// What was wanted.
+    /// The wanted objects.
     pub graph: &'a Graph,
-    /// What is not wanted any more, and not gone yet.
+    /// The unwanted objects that are not gone yet.
     pub left: &'a [Garbage],
     /// Why some of it stays although no component wants it.
     pub refused: Option<String>,
@@ -109,7 +109,7 @@ pub fn passive(configuration: &Json, previous: Option<&Json>, now: &str) -> Json
     finish(status, configuration, ready, now)
 }
 
-/// Who took the objects over, in the words that acknowledge it.
+/// The new owner of the objects, in the words that acknowledge it.
 fn successor(configuration: &Json) -> Option<String> {
     let generation = text(configuration, &["metadata", "annotations", annotations::APP_GENERATION]);
     (!generation.is_empty())
@@ -204,7 +204,7 @@ fn base(previous: Option<&Json>) -> Json {
     status
 }
 
-/// What is recorded of a component, with the words others wrote into the entry before.
+/// The record of a component, with the foreign fields of its former entry.
 fn entry(component: &RenderedComponent, previous: Option<&Json>) -> Json {
     let old = old_entry(component, previous);
     let mut entry = json!({"componentName": component.name, "workloadRef": component.workload_reference()});
@@ -290,7 +290,7 @@ fn take(value: &mut Json, field: &str) -> Vec<Json> {
     }
 }
 
-/// What waits for what; nothing is an empty object.
+/// The waits of the objects; none is an empty object.
 fn dependency(graph: &Graph) -> Json {
     match graph.rendered().unsatisfied() {
         [] => json!({}),

@@ -1,6 +1,6 @@
 //! Builds the claims of disks that outlive their pods, and decides what may be done with one that is there.
 //!
-//! Nothing owns a claim: a user who deletes a workload, or takes a disk out of it, does not say that the data may go.
+//! A claim has no owner: a user who deletes a workload, or takes a disk out of it, does not say that the data may go.
 //! The workload of that name finds it again.
 
 use serde_json::{Value, json};

@@ -106,7 +106,7 @@ fn whole(file: &str, text: &str) -> Result<Json, Diagnostics> {
     evaluated(file, text, |root| root.to_json())
 }
 
-/// What the file says of the definition, evaluated by itself.
+/// The description of the definition in the file, evaluated by itself.
 fn about(file: &str, text: &str, name: &str) -> Result<Json, Diagnostics> {
     evaluated(file, text, |root| root.field(name).to_json())
 }

@@ -9,7 +9,7 @@ use super::inserted::{PARAMETERS, fields, label};
 
 /// The mark above such a parameter.
 const MARKER: &str = "+immutable";
-/// What a schema says of such a parameter.
+/// The schema of such a parameter.
 const SCHEMA_MARK: &str = "x-immutable";
 /// Parameters that are nested deeper are not looked at.
 const DEPTH_LIMIT: usize = 16;

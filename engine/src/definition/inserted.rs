@@ -44,7 +44,7 @@ pub(crate) const TAKEN: [&str; 25] = [
 pub struct SecretParameter {
     /// The parameter.
     pub parameter: String,
-    /// What the template calls the content of that Secret.
+    /// The template's name for the content of that Secret.
     pub name: String,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn secret_parameters(template: &str, era: Era) -> Result<Vec<SecretPa
     let mut sources = Sources::default();
     let (file, mistakes) = parser::parse(&source, sources.add(source.clone()));
     if !mistakes.is_empty() {
-        // Told where the template is compiled.
+        // The compilation of the template reports it.
         return Ok(Vec::new());
     }
     let mut found: Vec<SecretParameter> = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn secret_parameters(template: &str, era: Era) -> Result<Vec<SecretPa
     Ok(found)
 }
 
-/// What the comment calls the content.
+/// The comment's name for the content.
 fn marked(line: &str) -> Option<&str> {
     line.trim().strip_prefix("//")?.trim_start().strip_prefix(MARKER).map(str::trim)
 }
@@ -114,7 +114,7 @@ pub(super) fn label(decl: &Decl) -> Option<&str> {
     }
 }
 
-/// What stands in the struct of a field.
+/// The struct of a field.
 pub(super) fn fields(decl: &Decl) -> &[Decl] {
     match &decl.kind {
         DeclKind::Field(field) => match &field.value.kind {
@@ -140,7 +140,7 @@ mod tests {
                         \t// +insertSecretTo=dbConn\n\tdbSecret?: string\n}\n";
         assert_eq!(found(template), Ok(vec![("dbSecret".to_owned(), "dbConn".to_owned())]));
         assert_eq!(found("parameter: {a: string}"), Ok(Vec::new()));
-        // What does not parse is told elsewhere.
+        // Another check reports a text that does not parse.
         assert_eq!(found("// +insertSecretTo=a\nparameter: {"), Ok(Vec::new()));
     }
 

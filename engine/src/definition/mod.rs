@@ -26,8 +26,8 @@ pub(crate) use inserted::{MARKER, secret_parameters};
 /// Larger templates are refused.
 const TEMPLATE_LIMIT: usize = 1 << 20;
 
-/// What templates are read as that do not say their release: all an older release accepts, for definitions outlive
-/// releases, and a text of the newest one means the same.
+/// The release of CUE for templates that do not say theirs: it accepts all that an older release accepts, for
+/// definitions outlive releases, and a text of the newest one means the same.
 pub const DEFAULT_ERA: Era = Era::V0_9;
 
 /// Where templates in CUE stand.
@@ -81,7 +81,7 @@ impl DefinitionKind {
             .find(|candidate| candidate.kind() == kind)
     }
 
-    /// What people call a thing of this kind.
+    /// The word of users for this kind.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Component => "component",
@@ -105,7 +105,7 @@ pub enum Language {
     Kube {
         /// The object.
         template: Json,
-        /// What may be set in it.
+        /// The fields that may be set in it.
         parameters: Vec<KubeParameter>,
     },
     /// A terraform configuration: the schematic.
@@ -136,7 +136,7 @@ pub struct KubeParameter {
     pub required: bool,
 }
 
-/// What the engine knows of a definition.
+/// A definition, as the engine reads it.
 #[derive(Debug, Clone)]
 pub struct Definition {
     kind: DefinitionKind,

@@ -62,7 +62,7 @@ pub fn keeps(revision: &str, spec: &Json, definition: &Definition, hash: &str) -
     kept.kind == definition.kind() && kept.name == definition.name() && same()
 }
 
-/// What is said where a version that was given out is to mean another content.
+/// The message for a released version that is to get another content.
 pub fn conflict(version: &str, revision: &str) -> String {
     format!(
         "version {version} is kept with another content by DefinitionRevision {revision}, which never changes: \

@@ -16,11 +16,11 @@ const SHOWN_AT_MOST: usize = 10;
 pub struct TypeReference<'a> {
     /// Name of the definition.
     pub name: &'a str,
-    /// What stands behind `@v`: `3`, `1.2`, `1.2.0`.
+    /// The part behind `@v`: `3`, `1.2`, `1.2.0`.
     pub version: &'a str,
 }
 
-/// What a DefinitionRevision keeps.
+/// The content of a DefinitionRevision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordedVersion<'a> {
     /// Kind of the definition.
@@ -74,7 +74,7 @@ pub fn choose<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     newest.map(|(_, version)| version)
 }
 
-/// What is said of a version that is not there: the nearest one, and those that are.
+/// The message for an absent version: the nearest one, and the existing ones.
 pub fn advice<'a>(asked: TypeReference<'_>, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
     if known.is_empty() {
@@ -104,7 +104,7 @@ pub fn is_complete(version: &str) -> bool {
     parts.len() == 3 && parts.iter().all(is_number)
 }
 
-/// What the DefinitionRevision of that name and spec keeps; nothing for one that cannot be read.
+/// The content of the DefinitionRevision of that name and spec; nothing for one that cannot be read.
 pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<RecordedVersion<'a>> {
     use DefinitionKind::{Component, Policy, Trait, WorkflowStep};
     // The author of the object may have left empty objects in the places of the other kinds.

@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)*) => {
-        /// What sort of trouble it is: the only part of a diagnostic that may steer control flow.
+        /// The class of a diagnostic: the only part of it that may steer control flow.
         ///
         /// The names given by [`Code::as_str`] are stable: `docs/troubleshooting.md` has a section for each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

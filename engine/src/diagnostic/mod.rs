@@ -71,7 +71,7 @@ pub enum Severity {
     Warning,
 }
 
-/// What makes the finding about something that is not supported yet: an error, or a warning of a preview.
+/// Turns the finding into one about an unsupported feature: an error, or a warning of a preview.
 pub(crate) type NotSupported = fn(Code, String) -> Diagnostic;
 
 /// One finding.
@@ -79,9 +79,9 @@ pub(crate) type NotSupported = fn(Code, String) -> Diagnostic;
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// What sort of trouble.
+    /// The class of the error.
     pub code: Code,
-    /// What is wrong, in one sentence.
+    /// The error in one sentence.
     pub message: String,
     /// The object concerned, e.g. `Application default/web`; empty when not known yet.
     pub object: String,
@@ -91,7 +91,7 @@ pub struct Diagnostic {
     pub manifest: Option<Place>,
     /// Where in the definition, when one takes part.
     pub definition: Option<DefinitionPlace>,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Option<String>,
 }
 

@@ -47,8 +47,9 @@ impl KubePackage {
         Ok(Self::of_text(path, api_version, &schema::text(package_name(path), api_version, document)?, false))
     }
 
-    /// The package a path names where Kubernetes has withdrawn that group version: its kinds without their fields. What a
-    /// template makes of them goes on to the version that followed, as every object of a withdrawn version does.
+    /// The package a path names where Kubernetes has withdrawn that group version: its kinds without their fields.
+    /// Objects that a template makes of them go on to the version that followed, as every object of a withdrawn version
+    /// does.
     pub fn withdrawn(path: &str) -> Option<Self> {
         api_versions(path).into_iter().find_map(|api_version| {
             let kinds: Vec<&str> = successor::kinds(&api_version).map(|(kind, _)| kind).collect();
@@ -103,7 +104,7 @@ pub fn imported(text: &str) -> Vec<String> {
     if !text.contains("import") {
         return Vec::new();
     }
-    // What is wrong with the text is told when it is compiled.
+    // The compilation reports errors of the text.
     let (file, _) = vela_cue::parser::parse(&Source::new("template", text), FileId::default());
     let mut paths = Vec::new();
     for decl in &file.decls {

@@ -69,7 +69,7 @@ fn write_kind(text: &mut String, kind: &str, api_version: &str, target: &str) {
     let _ = write!(text, "\n#{kind}: {target} & {{apiVersion: {version}, kind: {word}}}\n{kind}: #{kind}\n");
 }
 
-/// Kinds of the group version, each with its schema. What belongs to many (`DeleteOptions`) is none of its kinds.
+/// Kinds of the group version, each with its schema. Types of many groups (`DeleteOptions`) are none of its kinds.
 fn kinds<'a>(schemas: &'a Map<String, Json>, api_version: &str) -> BTreeMap<String, &'a str> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let mut kinds = BTreeMap::new();

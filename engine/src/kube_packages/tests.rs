@@ -1,4 +1,4 @@
-//! What becomes of schemas, paths and imports.
+//! Tests of schemas, paths and imports.
 
 use serde_json::{Value as Json, json};
 use vela_cue::{Source, Template};

@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 
 /// More syntax errors of one text are not looked for.
 const ERROR_LIMIT: usize = 20;
-/// What the parser says of a line of a quoted text that stands no further in than the field it belongs to. YAML asks
+/// The parser's message for a line of a quoted text that stands no further in than the field it belongs to. YAML asks
 /// for that; the readers of Kubernetes do not, and published definitions rely on them.
 const OUTDENTED: &str = "invalid indentation in multiline quoted scalar";
 /// Such lines are moved further in one after the other, and each time the text is read again: until this many bytes
@@ -143,7 +143,7 @@ struct Open {
 
 struct Builder<'a> {
     file: &'a Arc<str>,
-    /// What was not passed by yet, and the number of its first line.
+    /// The rest of the text, and the number of its first line.
     rest: (u32, &'a str),
     documents: Vec<Document>,
     errors: Diagnostics,

@@ -36,7 +36,7 @@ impl Document {
         self
     }
 
-    /// What is doubtful about its text: fields that are written twice.
+    /// The warnings about its text: fields that are written twice.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings.iter().flat_map(|warnings| warnings.iter())
     }

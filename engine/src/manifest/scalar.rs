@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value as Json};
 
-/// What a plain (unquoted) scalar means.
+/// The value of a plain (unquoted) scalar.
 ///
 /// # Errors
 /// It means what JSON cannot say: infinity, or no number at all.

@@ -1,9 +1,9 @@
-//! What a definition takes, as a tree of values that may be written.
+//! The parameters of a definition, as a tree of values that may be written.
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-/// What a definition takes.
+/// The parameters of a definition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Parameters {
     /// `properties` as a whole: mostly an object whose children are the parameters, but also a map or alternatives.
@@ -19,7 +19,7 @@ pub struct Parameters {
 pub struct Parameter {
     /// The field; "" for `properties` as a whole.
     pub name: String,
-    /// What it is for, as the definition says.
+    /// Its description in the definition.
     pub description: String,
     /// `string`, `int`, `number`, `bool`, `object` or `any`; `[]…` is a list of such, `map[string]…` has any keys; `|`
     /// stands between alternatives.
@@ -30,14 +30,14 @@ pub struct Parameter {
     /// Where the definition declares it only under a condition: the condition, as it stands there.
     #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// What it is when it is not given.
+    /// Its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// The only values it may have; empty: any of its type. Those of the items where it is a list, of the values where it
     /// is a map.
     #[serde(rename = "enum", skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Json>,
-    /// What else must hold of it, such as `>= 1`.
+    /// A further constraint, such as `>= 1`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
     /// Alternatives: one of these sets of children is given.

@@ -56,7 +56,7 @@ fn section(parameter: &Parameter, path: &str, level: usize, out: &mut String) {
     }
 }
 
-/// What to write between the name of a parameter and those of its children.
+/// The separator between the name of a parameter and those of its children.
 fn place(path: &str, parameter: &Parameter) -> String {
     match parameter.type_.as_str() {
         list if list.starts_with("[]") => format!("{path}[]"),

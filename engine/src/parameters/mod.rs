@@ -141,8 +141,8 @@ impl Reader {
         parameter.name = name.to_owned();
         parameter.default = schema.get("default").filter(|_| !name.is_empty()).cloned();
         parameter.condition = schema.get("x-if").and_then(Json::as_str).map(str::to_owned);
-        // An object can be left out when everything in it can. What stands under a condition counts where the condition
-        // holds with nothing given.
+        // An object can be left out when everything in it can. Fields under a condition count where the condition holds
+        // without any given parameter.
         let holds = |child: &Parameter| {
             let declared = schema.get("properties").and_then(|properties| properties.get(&child.name));
             child.condition.is_none() || declared.is_some_and(|declared| declared.get("x-if").is_some())

@@ -47,7 +47,7 @@ fn variable(name: &str, body: &str) -> Parameter {
         description: description.unwrap_or_default(),
         type_,
         required: default.is_none(),
-        // What JSON cannot say stays as it is written.
+        // Values beyond JSON stay as they are written.
         default: default.map(|text| serde_json::from_str(&text).unwrap_or(Json::String(text))),
         ..Parameter::default()
     }
@@ -66,7 +66,7 @@ fn argument(body: &str, name: &str) -> Option<String> {
             let value = value.trim_start();
             return Some(value[..end_of_value(value)].trim().to_owned());
         }
-        // What is skipped must be whole, so that depths stay right.
+        // A skipped part must be whole, so that depths stay right.
         let line = rest[at..].find('\n').map_or(rest.len(), |end| at + end + 1);
         let skipped = if before.depth == 0 { line } else { at + closing(&rest[at..]) + 1 };
         rest = rest.get(skipped..)?;

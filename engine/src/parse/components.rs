@@ -139,8 +139,8 @@ impl<'a> Parser<'a> {
         (inputs, outputs)
     }
 
-    /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges.
-    /// Looked for in what is written, so that a component with other mistakes does not hide these.
+    /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges. The search
+    /// reads the written text, so that a component with other mistakes does not hide these.
     pub(super) fn references_between(&mut self, spec: &Map<String, Json>) {
         let list = spec.get("components").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
         let texts = |value: &'_ Json, list: &str, field: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What `deploy` steps make of the components → further components, and which of all each step applies.
+//! Expands `deploy` steps: further components, and the components that each step applies.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,8 +7,8 @@ use crate::diagnostic::Code;
 use crate::policy::Deployment;
 
 impl<'a> Parser<'a> {
-    /// Tells each step which components it applies: those written, and others behind them where policies change some. What
-    /// two steps make alike is one component.
+    /// Tells each step which components it applies: those written, and others behind them where policies change some.
+    /// Equal components of two steps are one component.
     pub(super) fn deployed(
         &mut self,
         deployments: &'a [Deployment],

@@ -56,7 +56,7 @@ pub fn with_policy_objects<'a>(
     match policies {
         Json::Array(policies) => policies.extend(found),
         Json::Null => *policies = Json::Array(found),
-        // What is no list is told where policies are read.
+        // The reader of policies reports a value that is no list.
         _ => return None,
     }
     Some(application.with_value(value))

@@ -12,7 +12,7 @@ use crate::{names, nearest};
 /// Characters of a refused name that are told.
 const NAME_SHOWN: usize = 64;
 
-/// What every object has, and what an Application has beside it.
+/// The fields of every object, and the further ones of an Application.
 pub(super) const TOP: &[&str] = &["apiVersion", "kind", "metadata", "spec", "status"];
 
 /// The metadata of any object, of present and past releases of Kubernetes.
@@ -74,7 +74,7 @@ pub(super) fn trait_(era: Era) -> &'static [&'static str] {
     }
 }
 
-/// What a name is, for messages.
+/// The rules of a name, for messages.
 pub(super) const NAME_RULE: &str = "lower-case letters and digits, `-` and `.` between them, at most 63";
 
 /// A DNS-1123 subdomain that may stand in a label: objects and labels are named by it.

@@ -21,7 +21,7 @@ pub struct InsertedSecret {
     pub parameter: String,
     /// The name of the Secret.
     pub secret: String,
-    /// What the template calls its content.
+    /// The template's name for its content.
     pub name: String,
     /// Its texts by key; nothing while the Secret is not there.
     pub content: Option<Json>,
@@ -86,7 +86,8 @@ fn key(application: &Document, name: &str) -> ObjectKey {
     ObjectKey::local("v1", "Secret", namespace, name)
 }
 
-/// The texts of a Secret. What is no text cannot stand in an object, so a template that asks for it is told it is missing.
+/// The texts of a Secret. Binary values cannot stand in an object, so a template that asks for one hears that it is
+/// missing.
 fn content(secret: &Json) -> Map<String, Json> {
     let data = secret.get("data").and_then(Json::as_object).into_iter().flatten();
     let texts = data.filter_map(|(key, value)| {
@@ -100,7 +101,7 @@ impl Parser<'_> {
     /// The Secrets that parameters name whose definition marks them.
     pub(super) fn inserted(&mut self, path: &str, marks: &Definition, given: &Json) -> Vec<InsertedSecret> {
         let mut inserted = Vec::new();
-        // What is wrong with a marker is told by the plan.
+        // The plan reports errors in a marker.
         for marked in marks.secret_parameters().unwrap_or_default() {
             let Some(secret) = given.get(&marked.parameter).and_then(Json::as_str) else { continue };
             let path = format!("{path}.{}", marked.parameter);

@@ -16,7 +16,7 @@ pub fn reconcile_interval(application: &Document) -> Option<Duration> {
     read(application)?.ok()
 }
 
-/// What is wrong with it.
+/// Describes its error.
 pub(super) fn check(application: &Document) -> Option<String> {
     read(application)?.err()
 }

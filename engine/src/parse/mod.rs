@@ -153,7 +153,7 @@ pub struct Workflow {
     pub steps: Vec<Step>,
     /// `DAG` or `StepByStep`.
     pub mode: String,
-    /// What is run, where that is more than components that are applied one after the other.
+    /// The steps to run, where they do more than apply components one after the other.
     pub spec: Option<Arc<WorkflowSpec>>,
 }
 
@@ -226,12 +226,12 @@ impl AppFile {
         self.bounds
     }
 
-    /// Whether it leaves alone what it applied, unless its policies say more.
+    /// Whether it leaves applied objects alone, unless its policies say more.
     pub fn applies_once(&self) -> bool {
         self.applies_once
     }
 
-    /// What is doubtful.
+    /// The warnings.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }

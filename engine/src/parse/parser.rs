@@ -70,7 +70,7 @@ pub(super) fn overridden(application: &Document, era: Era) -> Option<Map<String,
     Some(spec)
 }
 
-/// What the `deploy` steps of an application make of its components.
+/// The expansion of the `deploy` steps of an application.
 pub(super) fn deployments(application: &Document, era: Era) -> Vec<Deployment> {
     let spec = application.value().get("spec").and_then(Json::as_object);
     let spec = spec.filter(|_| era == Era::V1beta1);

@@ -12,7 +12,7 @@ use crate::observed::ObjectKey;
 use crate::policy;
 use crate::workflow::BUILT_IN_STEPS;
 
-/// What a document needs to know of the cluster.
+/// The needs of a document in the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     /// Definitions by kind and name. A component type is asked for as ComponentDefinition and as
@@ -43,7 +43,7 @@ impl References {
     }
 }
 
-/// What an Application needs. Never fails: what cannot be read is a matter for `parse`.
+/// The needs of an Application. Never fails: `parse` reports unreadable parts.
 pub fn references(application: &Document) -> References {
     let mut references = References::default();
     let mut need = |kind: DefinitionKind, name: Option<&str>| {
@@ -68,8 +68,8 @@ pub fn references(application: &Document) -> References {
             need(DefinitionKind::Trait, name.and_then(Json::as_str));
         }
     }
-    // What policies do is not in their definitions; a version that is named, and a policy that is not built in, must be there
-    // all the same.
+    // The code of built-in policies is not in their definitions; a definition of a named version, or of another policy, must
+    // exist all the same.
     let is_built_in = |kind, type_: &str| match kind {
         DefinitionKind::Policy => policy::SUPPORTED.contains(&type_) || policy::LATER.contains(&type_),
         _ => BUILT_IN_STEPS.contains(&type_),

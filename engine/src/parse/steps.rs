@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
         Some(Workflow { steps, mode: mode.unwrap_or("StepByStep").to_owned(), spec })
     }
 
-    /// What is run, where other steps are written than such that apply components.
+    /// The steps to run, where other steps are written than such that apply components.
     fn workflow_spec(&mut self, workflow: &Json) -> Option<Arc<WorkflowSpec>> {
         match WorkflowSpec::read(workflow, "spec.workflow") {
             Ok(spec) => {

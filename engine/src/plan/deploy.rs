@@ -22,7 +22,7 @@ pub(super) struct Nodes<'n> {
     pub(super) taken: &'n mut BTreeSet<usize>,
 }
 
-/// What one step deploys, and the policies that it names.
+/// The components of one step, and the policies that it names.
 pub(super) struct Deployed {
     pub(super) nodes: Vec<usize>,
     pub(super) policies: Vec<String>,

@@ -81,7 +81,7 @@ impl Plan {
         self.mode
     }
 
-    /// What is doubtful, the earlier phases' findings included.
+    /// The warnings, the earlier phases' findings included.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -91,7 +91,7 @@ impl Plan {
         self.failing.as_ref()
     }
 
-    /// What its policies say of its objects.
+    /// The rules of its policies for its objects.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -105,7 +105,8 @@ impl Plan {
 /// Plans the workflow: every component, at each of its places, as soon as those it waits for are healthy.
 ///
 /// # Errors
-/// What does not run yet (policies, steps, outputs for other components), and components that wait for each other.
+/// Reports unsupported features (policies, steps, outputs for other components), and components that wait for each
+/// other.
 pub fn plan(revision: Revision) -> Result<Plan, Diagnostics> {
     make(revision, Diagnostic::error)
 }
@@ -117,7 +118,7 @@ pub fn plan(revision: Revision) -> Result<Plan, Diagnostics> {
 pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
     let parsed = revision.app_file().warnings().len();
     let mut plan = make(revision, Diagnostic::warning)?;
-    // What planning adds to the warnings would be an error of a plan, but for a step that only fails when it is reached.
+    // Further warnings of planning would be errors of a plan, but for a step that only fails when it is reached.
     let planned = plan.warnings.iter().skip(parsed);
     let left_out =
         planned.filter(|finding| matches!(finding.code, Code::NotSupported | Code::UnknownDefinition));
@@ -163,11 +164,11 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules, spec })
 }
 
-/// What components give each other is read of their objects, where the application applies them itself, and each once.
+/// Components give each other values of their objects, where the application applies them itself, and each once.
 fn values(app: &AppFile, nodes: &[Node], not_supported: NotSupported, found: &mut Diagnostics) {
     let is_direct = app.era() == Era::V1beta1 && !app.only_records() && app.rollout_plan().is_none();
     for component in app.components() {
-        // What policies make of a component has its name, too.
+        // A component that a policy makes of another has its name, too.
         let is_it = |node: &&Node| app.components()[node.component].name == component.name;
         let is_once = || nodes.iter().filter(is_it).count() < 2;
         let mut refuse = |field: &str, what: &str| {

@@ -1,4 +1,4 @@
-//! What a plan is made of: components at their places, and the step that cannot succeed.
+//! The parts of a plan: components at their places, and the step that cannot succeed.
 
 use std::collections::BTreeSet;
 

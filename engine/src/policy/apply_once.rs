@@ -28,7 +28,7 @@ enum Affect {
     Always,
 }
 
-/// What is left of one object as it is in the cluster.
+/// The fields of one object that stay as they are in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyOnce {
     affect: Affect,
@@ -62,7 +62,7 @@ impl ApplyOnce {
     }
 }
 
-/// What all apply-once policies of an application say together.
+/// All apply-once policies of an application together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ApplyOnceRules {
     enabled: bool,
@@ -70,13 +70,13 @@ pub(super) struct ApplyOnceRules {
 }
 
 impl ApplyOnceRules {
-    /// What an application has before its policies are read.
+    /// The state of an application before its policies are read.
     pub(super) fn of_application(app: &AppFile) -> Self {
         let is_addon = app.document().value().pointer(ADDON).is_some();
         Self { enabled: is_addon || app.applies_once(), rules: Vec::new() }
     }
 
-    /// What is left of this object.
+    /// The fields of this object that stay.
     pub(super) fn of(&self, object: &Json) -> Option<ApplyOnce> {
         match (self.enabled, self.rules.is_empty()) {
             (false, _) => None,

@@ -11,7 +11,7 @@ use crate::workflow::DEPLOY;
 /// More components are not made of those written, by all steps together: each would be rendered.
 const CHANGED_AT_MOST: usize = 5_000;
 
-/// What one step deploys.
+/// The components of one step.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Deployment {
     /// Field path of the step.
@@ -22,7 +22,7 @@ pub(crate) struct Deployment {
     pub(crate) is_beyond: bool,
 }
 
-/// What the steps of a spec deploy, in the order written, with those in groups.
+/// The components of the steps of a spec, in the order written, with those in groups.
 pub(crate) fn deployments(spec: &Map<String, Json>, limit: usize) -> Vec<Deployment> {
     let Some(written) = spec.get("components").and_then(Json::as_array).filter(|all| all.len() <= limit)
     else {

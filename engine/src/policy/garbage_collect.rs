@@ -34,7 +34,7 @@ enum Propagation {
     Orphan,
 }
 
-/// What all garbage-collect policies of an application say together: lists are joined, and what one switches on is on.
+/// All garbage-collect policies of an application together: lists are joined, and one that switches an option on wins.
 #[derive(Debug, Clone, Default)]
 pub struct GarbageCollect {
     keeps_legacy: bool,

@@ -51,7 +51,7 @@ pub(crate) const LATER: &[&str] = &["env-binding", "envbinding", "health"];
 /// More topology policies in one application are refused: each may place every component once more.
 const TOPOLOGY_LIMIT: usize = 50;
 
-/// What the policies of an application say together.
+/// All policies of an application together.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     /// In the order written.
@@ -62,7 +62,7 @@ pub(crate) struct Policies {
     pub(crate) overrides: Vec<Named>,
     /// Those about objects.
     pub(crate) about_objects: Vec<Named>,
-    /// What these say.
+    /// The values of these policies.
     pub(crate) rules: Rules,
 }
 

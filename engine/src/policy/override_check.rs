@@ -10,7 +10,7 @@ use crate::{names, nearest};
 
 const ENTRY_FIELDS: &[&str] = &["name", "type", "properties", "traits", "externalRevision"];
 
-/// What is wrong with a policy is told; what it does is done by [`overrides::overridden`].
+/// This check reports errors of a policy; [`overrides::overridden`] carries it out.
 pub(super) fn check(policy: &Policy, reader: &mut Reader<'_>) {
     let at = reader.properties(policy, &["components", "selector"]);
     let document = reader.app.document().value();

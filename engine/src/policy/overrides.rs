@@ -69,7 +69,7 @@ enum Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// Nothing where the name is no name and no pattern, which is told where policies are read.
+    /// None where the name is no name and no pattern, which the reader of policies reports.
     fn of(entry: &'a Json) -> Option<Self> {
         match text(entry, "name") {
             None => Some(Self::Any { type_: text(entry, "type") }),

@@ -24,7 +24,7 @@ pub(super) struct Fields<'p> {
 }
 
 impl<'p> Fields<'p> {
-    /// What is written in a field.
+    /// The written value of a field.
     pub(super) fn get(&self, field: &str) -> Option<&'p Json> {
         self.fields?.get(field).filter(|value| !value.is_null())
     }
@@ -175,7 +175,7 @@ impl Reader<'_> {
         paths
     }
 
-    /// What is wrong, with its place.
+    /// The error, with its place.
     pub(super) fn error(&mut self, code: Code, path: String, message: String, hint: Option<String>) {
         let error = Diagnostic::error(code, message).hint_opt(hint);
         self.found.push(error.at(self.app.document(), path));

@@ -11,7 +11,7 @@ pub(super) const TYPE: &str = "replication";
 /// More copies of one component are refused.
 const KEYS_AT_MOST: usize = 100;
 
-/// What one policy says.
+/// The content of one policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Replication {
     /// Its name; one is made up where it has none, as upstream.

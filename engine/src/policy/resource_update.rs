@@ -44,8 +44,8 @@ impl Update {
     }
 }
 
-/// A merge patch that makes a live object what is desired: what others have put into it goes. What the server keeps of an object
-/// stays, and so do who owns it, what holds it and who shares it: these are not the application's to drop.
+/// A merge patch that turns a live object into the desired one: foreign fields go. Fields of the server stay, and so do owners,
+/// finalizers and sharers of the object: these are not the application's to drop.
 pub fn replacement(desired: &Json, live: &Json) -> Json {
     let mut patch = difference(desired, live);
     let Some(fields) = patch.as_object_mut() else { return patch };
@@ -55,7 +55,7 @@ pub fn replacement(desired: &Json, live: &Json) -> Json {
         if let Some(all) = metadata.get_mut("annotations").and_then(Json::as_object_mut) {
             all.retain(|name, value| !value.is_null() || name != annotations::SHARED_BY);
         }
-        // Nothing is wanted there: what is gone must be named, or a sharer would be lost.
+        // The wanted object has no annotations: the patch must name each removed one, or a sharer would be lost.
         if metadata.get("annotations").is_some_and(Json::is_null) {
             let all = live["metadata"]["annotations"].as_object().into_iter().flat_map(|all| all.keys());
             let others = all.filter(|name| *name != annotations::SHARED_BY);

@@ -1,4 +1,4 @@
-//! What the policies of an application say of each of its objects, by rules with selectors.
+//! The rules of an application's policies for each of its objects, with selectors.
 
 use serde_json::Value as Json;
 
@@ -26,8 +26,8 @@ pub(super) const TYPES: [&str; 6] = [
     TAKE_OVER,
 ];
 
-/// What the policies say of objects. Policies of one type count together, in the order written; of the rules of a type, the
-/// first that is for an object.
+/// The policies about objects. Policies of one type count together, in the order written; of the rules of a type, the first
+/// that is for an object.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     garbage_collect: GarbageCollect,
@@ -38,7 +38,7 @@ pub struct Rules {
     updates: Vec<(Selector, Update)>,
 }
 
-/// What the policies say of one object.
+/// The policies for one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObjectRules {
     /// The application reads it and never writes it, regardless of its owner.
@@ -47,7 +47,7 @@ pub struct ObjectRules {
     pub take_over: bool,
     /// Other applications may name it, too.
     pub shared: bool,
-    /// What is left of it as it is in the cluster.
+    /// The fields that stay as they are in the cluster.
     pub apply_once: Option<ApplyOnce>,
     /// How it is written when it differs.
     pub update: Update,
@@ -65,7 +65,7 @@ impl ObjectRules {
 }
 
 impl Rules {
-    /// What an application has before its policies are read.
+    /// The state of an application before its policies are read.
     pub(super) fn of_application(app: &AppFile) -> Self {
         Self { apply_once: ApplyOnceRules::of_application(app), ..Self::default() }
     }
@@ -75,7 +75,7 @@ impl Rules {
         &self.garbage_collect
     }
 
-    /// What is said of a rendered object.
+    /// The policies for a rendered object.
     pub fn of(&self, object: &Json) -> ObjectRules {
         let (retention, released) = self.garbage_collect.of(object);
         ObjectRules {

@@ -3,7 +3,7 @@
 /// Its type, as applications name it.
 pub(super) const TYPE: &str = "shared-resource";
 
-/// What is left of a list of sharers without one of them.
+/// A list of sharers after the removal of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remaining {
     /// It was not among them.
@@ -12,7 +12,7 @@ pub enum Remaining {
     Unshared,
     /// The others: their list, and namespace and name of the first.
     Others {
-        /// What the annotation says without it.
+        /// The annotation without it.
         sharers: String,
         /// Namespace of the first of them.
         namespace: String,
@@ -37,7 +37,7 @@ pub fn without_sharer(sharers: &str, application: &str) -> Remaining {
     if others.len() == list(sharers).count() {
         return Remaining::Unchanged;
     }
-    // What does not name an application cannot be given the object.
+    // A sharer that names no application cannot take the object over.
     match others.iter().find_map(|first| first.split_once('/')) {
         None => Remaining::Unshared,
         Some((namespace, name)) => Remaining::Others {

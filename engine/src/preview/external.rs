@@ -59,7 +59,7 @@ fn take_workflow(application: &mut Json, document: &Document, all: bool) -> bool
     }
     let mut workflow = Map::new();
     let mut modes = document.value()["mode"].as_object().cloned().unwrap_or_default();
-    // What the application says itself counts before what the Workflow says.
+    // The application's own content counts before that of the Workflow.
     modes.extend(own["mode"].as_object().cloned().unwrap_or_default());
     if !modes.is_empty() {
         workflow.insert("mode".to_owned(), Json::Object(modes));

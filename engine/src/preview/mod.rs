@@ -2,7 +2,7 @@
 //!
 //! A workflow with `deploy` steps makes the same components several times, each time in another form and at another place.
 //! [`merge`] takes in what the application only names; [`steps`] cuts the whole into one Application for each step that makes
-//! objects. Nothing is rendered here, and nothing that these functions make is ever deployed.
+//! objects. These functions render nothing, and no caller deploys their results.
 
 mod external;
 mod steps;

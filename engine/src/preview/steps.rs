@@ -122,7 +122,7 @@ fn preview(application: &Document, step: &Written<'_>) -> PreviewStep {
     }
 }
 
-/// What the step selects, as its policies say.
+/// The components of the step, as its policies select them.
 fn deployed(application: &Document, step: &Written<'_>) -> Document {
     let mut spec = spec_of(application);
     let (mut policies, named) = policies(application);

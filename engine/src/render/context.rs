@@ -1,4 +1,4 @@
-//! What templates may know of their surroundings: the `context` value.
+//! The `context` value of templates.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -63,7 +63,7 @@ pub(super) fn of(
     context
 }
 
-/// What templates may ask of their context, the workload and what stands in revisions of it included.
+/// The fields that templates may read of their context, the workload and its names in revisions included.
 pub(super) const NAMES: [&str; 20] = [
     "name",
     "namespace",

@@ -1,6 +1,6 @@
 //! Finds the fields of `context` that a template can read; what it cannot read need not be computed.
 
-/// What a template can ask of its context.
+/// The field of the context that a template reads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ContextFields {
     /// Any field: the text uses `context` in some other way than `context.name`.
@@ -44,7 +44,7 @@ fn in_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '#' | '$')
 }
 
-/// What stands behind each use of a word. `a.word` is a field of something else, `words` another word.
+/// The text behind each use of a word. `a.word` is a field of something else, `words` another word.
 fn behind<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(word).filter_map(move |(at, _)| {
         let (before, after) = (text[..at].chars().next_back(), &text[at + word.len()..]);

@@ -19,7 +19,7 @@ pub(super) struct Exhausted {
 }
 
 impl Exhausted {
-    /// What was told of it, if it ran out before.
+    /// The message of the former evaluation, if it ran out before.
     pub(super) fn get(&self, template: &str, given: &[&Json]) -> Option<Diagnostics> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Almost always nothing ran out, and nothing has to be hashed.

@@ -88,7 +88,8 @@ pub(super) fn patch(release: &mut Json, workload: &Json) -> Result<(), String> {
     Ok(())
 }
 
-/// What charts by convention call their workload: the release's name, with the chart's where it does not contain it.
+/// The name that charts by convention give their workload: the release's name, with the chart's where it does not
+/// contain it.
 pub(super) fn workload_name(release: &Json) -> String {
     let text = |pointer: &str| release.pointer(pointer).and_then(Json::as_str).filter(|t| !t.is_empty());
     let name = text("/spec/releaseName").or(text("/metadata/name")).unwrap_or_default();

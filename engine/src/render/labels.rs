@@ -13,7 +13,7 @@ const NOT_PASSED: &[&str] = &[
     annotations::LAST_APPLIED_CONFIGURATION,
     annotations::LAST_APPLIED_TIME,
     annotations::WORKLOAD_NAMES,
-    // Who wrote it last is no content; the account's name is passed on as by the peer.
+    // The last author is no content; the account's name is passed on as by the peer.
     annotations::USERNAME,
     annotations::GROUP,
 ];
@@ -36,7 +36,7 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
 ];
 
-/// Whose object it is.
+/// The owner of the object.
 pub(super) struct Owner<'a> {
     pub(super) app: &'a AppFile,
     pub(super) component: &'a Component,

@@ -1,4 +1,4 @@
-//! What the evaluation of a template may use up.
+//! The limits of the evaluation of a template.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use vela_cue::{Budget, Guard};
 /// Bytes that the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
 pub const MEMORY: usize = 64 << 20;
 
-/// What each evaluation may use up, and who is asked whether it may go on.
+/// The limits of each evaluation, and the judge that lets it go on.
 #[derive(Clone)]
 pub struct Limits {
-    /// What one evaluation may use up.
+    /// The limits of one evaluation.
     pub budget: Budget,
     /// The lender of memory, which also ends computations; none by default.
     pub guard: Option<Arc<dyn Guard>>,

@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::kube_packages::KubePackage;
 use crate::{nearest, successor};
 
-/// What `+patchStrategy=` may say.
+/// The values of `+patchStrategy=`.
 const STRATEGIES: [&str; 5] = ["retainKeys", "replace", "open", "jsonPatch", "jsonMergePatch"];
 
 /// The markers that patches read.
@@ -131,7 +131,7 @@ impl Linter<'_> {
         let ExprKind::List(list) = &list.kind else { return };
         for element in &list.elements {
             let ExprKind::Struct(body) = &element.kind else { continue };
-            // What is embedded or repeated may bring the key.
+            // An embedded or repeated part may bring the key.
             let names: Option<Vec<&str>> = body.decls.iter().map(name).collect();
             if names.is_some_and(|names| !keys.iter().any(|key| names.contains(&key.as_str()))) {
                 let keys = keys.join(" or ");

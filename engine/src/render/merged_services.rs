@@ -2,7 +2,7 @@
 //!
 //! A component that exposes its ports and a trait that leads to them (`gateway`, `expose`) each make the Service of the
 //! component's name. Applied one after the other, the later would take away what the earlier says, and the earlier would
-//! put it back. What both say goes together where they agree; where they do not, both stay, and the render refuses them.
+//! put it back. Fields of both are merged where they agree; where they do not, both stay, and the render refuses them.
 
 use serde_json::{Map, Value as Json};
 
@@ -42,7 +42,7 @@ fn put(earlier: &mut RenderedObject, later: RenderedObject, mut object: Json) {
     earlier.object = object;
 }
 
-/// What both Services say; nothing where they disagree.
+/// The common content of both Services; nothing where they disagree.
 fn both(earlier: &Json, later: &Json) -> Option<Json> {
     let mut object = earlier.clone();
     let nothing = Map::new();

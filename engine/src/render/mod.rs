@@ -79,7 +79,7 @@ impl Rendered {
         &self.components
     }
 
-    /// What is doubtful, the earlier phases' findings included.
+    /// The warnings, the earlier phases' findings included.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -88,7 +88,7 @@ impl Rendered {
     /// those that would be made, so what is wrong with them stays a warning.
     ///
     /// # Errors
-    /// What would come to nothing, as errors, beside the other findings.
+    /// Parts without effect, as errors, beside the other findings.
     pub fn strictly(self) -> Result<Self, Diagnostics> {
         let is_whole = self.plan.left_out().is_empty();
         let strictly = |warning: Diagnostic| match warning.code {
@@ -135,7 +135,7 @@ impl Rendered {
 /// Renders every component of the plan.
 ///
 /// # Errors
-/// What is wrong with templates, parameters and the objects they make, each with its place.
+/// The errors of templates, parameters and their objects, each with its place.
 pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Rendered, Diagnostics> {
     let mut found = plan.warnings().clone();
     let mut components = Vec::with_capacity(plan.nodes().len());
@@ -144,7 +144,7 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
         components.push(component::render(plan, node, templates, inputs, &mut found));
     }
     for (number, node) in others.iter().enumerate() {
-        // What is wrong with a component at its first place is wrong here, too.
+        // An error of a component at its first place is an error here, too.
         let mut again = Diagnostics::new();
         let node = (first.len() + number, node);
         components.push(component::render(plan, node, templates, inputs, &mut again));

@@ -28,7 +28,7 @@ impl<'a> Parameters<'a> {
         self.value
     }
 
-    /// What the evaluator takes: the value, and who knows where its parts were written.
+    /// The input of the evaluator: the value, and the places of its parts.
     pub(super) fn input(&self) -> Input<'a> {
         let input = Input::new("parameter", self.value);
         match &self.written {

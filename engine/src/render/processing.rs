@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 pub struct Request {
     /// `GET` where the template says nothing.
     pub method: String,
-    /// Whom to ask.
+    /// The address of the server.
     pub url: String,
     /// Header fields.
     pub header: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub struct Request {
     pub body: String,
 }
 
-/// What is known by now of the answers.
+/// The answers known by now.
 pub type Answers = BTreeMap<Request, Json>;
 
 impl Request {

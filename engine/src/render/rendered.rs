@@ -1,4 +1,4 @@
-//! What rendering gives for one component: its objects with where they come from, or what it waits for.
+//! The rendering of one component: its objects with their origins, or the reason of its wait.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::observed::ObjectKey;
 use crate::parse::AppFile;
 use crate::placement::Placement;
 
-/// What the labels `app.oam.dev/resourceType` and friends say an object is.
+/// The role of an object in the labels `app.oam.dev/resourceType` and its like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// The component's workload.
@@ -53,7 +53,7 @@ pub struct RenderedObject {
     pub object: Json,
     /// The cluster that it goes to; "" for the one that the application is in.
     pub cluster: String,
-    /// What it is in the component.
+    /// Its role in the component.
     pub role: Role,
     /// The definition whose template made it.
     pub definition: Arc<Definition>,
@@ -68,7 +68,7 @@ impl RenderedObject {
     }
 }
 
-/// What became of one component.
+/// The result for one component.
 #[derive(Debug, Clone)]
 pub enum State {
     /// Its objects: the workload first, then the others in the order of templates.
@@ -88,7 +88,7 @@ pub struct RenderedComponent {
     pub state: State,
     /// The context its templates saw (without `output` and `outputs`): health policies see it again.
     pub context: Json,
-    /// What to ask elsewhere before it can be rendered; the answers are inputs of the next render.
+    /// The questions to answer before it can be rendered; the answers are inputs of the next render.
     pub requests: Vec<processing::Request>,
     /// The traits whose objects are not made yet.
     pub deferred: Vec<Deferred>,

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 /// A component template: `{output, outputs}` (`outputs` only where there are some).
 ///
 /// # Errors
-/// What is wrong with the template or its parameters, or is not known.
+/// The template or its parameters are wrong, or a value is not known.
 pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
     let (made, _) =
         Template::compile("template", template, DEFAULT_ERA)?.component(&parameter.into(), context)?;
@@ -22,7 +22,7 @@ pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Jso
 /// patched and added to, as `{output, outputs}`; a trait's own `output` stands in `outputs` under "".
 ///
 /// # Errors
-/// What is wrong with one of the texts, or where the patch conflicts.
+/// One of the texts is wrong, or the patch conflicts.
 pub fn trait_(
     template: &str,
     workload: &str,
@@ -51,7 +51,7 @@ pub fn trait_(
 /// The `patch` field of one CUE text on the value of another.
 ///
 /// # Errors
-/// What is wrong with one of the texts, or where they conflict.
+/// One of the texts is wrong, or they conflict.
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     patches(base, &[patch])
 }

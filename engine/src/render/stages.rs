@@ -1,4 +1,4 @@
-//! What is known of the stages of traits while an application is rendered, and what of it is not rendered yet.
+//! The known stages of traits while an application is rendered, and the parts that are not rendered yet.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::parse::{AppFile, Component, Era};
 /// How far components are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Stages {
-    /// Nothing waits: who applies the objects knows no stages.
+    /// No trait waits: the applier of the objects knows no stages.
     #[default]
     Ignored,
     /// For a preview: everything is shown that can be without the state of live objects.
@@ -22,14 +22,14 @@ pub enum Stages {
 /// How far one component is at one of its places.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dispatched {
-    /// What goes before the component is healthy.
+    /// The traits before the component is healthy.
     pub before: bool,
     /// The component is healthy: its `output` and `outputs` as they are in the cluster.
     pub live: Option<Json>,
 }
 
 impl Dispatched {
-    /// Adds what is known besides; says whether that is news. What was known stays.
+    /// Adds further known stages; says whether they are new. Known stages stay.
     pub fn grow(&mut self, other: Self) -> bool {
         let is_news = (other.before && !self.before) || (other.live.is_some() && self.live.is_none());
         self.before |= other.before;
@@ -43,12 +43,12 @@ impl Dispatched {
 pub struct Deferred {
     /// Number of the trait in its component.
     pub index: usize,
-    /// What it waits for, in words.
+    /// The reason of the wait, in words.
     pub why: String,
 }
 
-/// Does a trait of the application name another stage than that of its component, and does its own reconcile apply it? Who
-/// rolls out or stores its objects knows no stages.
+/// Does a trait of the application name another stage than that of its component, and does its own reconcile apply it? A
+/// rollout or a store of its objects knows no stages.
 pub fn has_stages(app: &AppFile) -> bool {
     let is_direct = app.era() == Era::V1beta1 && !app.only_records() && app.rollout_plan().is_none();
     is_direct && app.components().iter().any(is_staged)

@@ -17,7 +17,7 @@ pub(super) fn undeclared(app: &AppFile, templates: &Templates, found: &mut Diagn
     }
 }
 
-/// Nothing where the type of the step has no definition. A template that is broken is told where the step is run.
+/// None where the type of the step has no definition. The run of the step reports a broken template.
 fn of_definition(app: &AppFile, step: &Step, templates: &Templates) -> Option<Diagnostics> {
     let definition = step.definition.as_deref()?;
     let compiled = templates.get(definition).ok();

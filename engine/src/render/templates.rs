@@ -15,7 +15,7 @@ use crate::{kube_packages, steps};
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
 const CACHE_LIMIT: usize = 4096;
 
-/// What a health policy or a status text may use up: both say little about one object.
+/// The limits of a health policy or a status text: both say little about one object.
 const TEXT_BUDGET: Budget =
     Budget { steps: 500_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
 
@@ -31,7 +31,7 @@ pub enum Compiled {
     Helm,
     /// A terraform configuration; the definition itself holds it.
     Terraform,
-    /// Nothing to render.
+    /// No template to render.
     Nothing,
 }
 

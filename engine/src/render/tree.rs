@@ -34,7 +34,7 @@ impl Constraint for Open {
     }
 }
 
-/// What a tree is for.
+/// The use of a tree.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Use {
     /// An object: its lists are open for patches anyway.
@@ -73,7 +73,7 @@ pub(crate) fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
     }
 }
 
-/// What a value is to a patch.
+/// The role of a value in a patch.
 pub(super) enum Shape {
     Struct,
     List,
@@ -91,7 +91,7 @@ pub(super) fn shape(value: &Value) -> Shape {
     }
 }
 
-/// What the comments on a field ask of a patch.
+/// The marks of a field's comments for a patch.
 pub(crate) fn markers(value: &Value) -> Markers {
     let mut found = Markers::default();
     for (key, value) in value.comments().markers {
@@ -104,10 +104,10 @@ pub(crate) fn markers(value: &Value) -> Markers {
     found
 }
 
-/// What a value is called of which nothing is known.
+/// The name of an unknown value.
 pub(crate) const UNKNOWN: &str = "any value";
 
-/// What people call a kind.
+/// The word of users for a kind.
 pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Null => "null",

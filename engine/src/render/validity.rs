@@ -1,7 +1,7 @@
 //! Finds what an API server would drop or refuse of rendered objects of built-in kinds, told where it was written.
 //!
-//! These are warnings: the cluster may be of another release, and answers for itself. Who wants nothing to be dropped in
-//! silence asks for [`super::Rendered::strictly`].
+//! These are warnings: the cluster may be of another release, and answers for itself. A caller that wants no field to be
+//! dropped in silence asks for [`super::Rendered::strictly`].
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::nearest;
 use crate::parse::AppFile;
 use crate::successor;
 
-/// What is wrong with one object; `site` is where its component or trait stands.
+/// The errors of one object; `site` is the place of its component or trait.
 pub(super) fn object(
     rendered: &RenderedObject,
     origins: &[cue::Origin],
@@ -59,7 +59,7 @@ fn diagnostic(
     };
     let message = format!("{}: {}: {}", rendered.key(), problem.field, problem.message);
     let mut warning = Diagnostic::warning(Code::InvalidObject, message).at(document, path).hint_opt(hint);
-    // What the last trait wrote counts; what none of them did stands in the template of the object.
+    // The last trait that wrote the field counts; a field of no trait stands in the template of the object.
     let changed = origins.iter().skip(1).rev().find_map(|origin| origin.find(&segments, true));
     let place = changed.or_else(|| origins.first().and_then(|origin| origin.find(&segments, false)));
     let whole = || DefinitionPlace::whole(rendered.definition.title());

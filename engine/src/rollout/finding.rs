@@ -7,7 +7,7 @@ pub struct Finding {
     pub path: String,
     /// Is the field missing, rather than wrong?
     pub missing: bool,
-    /// What was found, what was expected and what to write.
+    /// The found value, the expected one and the remedy.
     pub message: String,
 }
 

@@ -44,12 +44,12 @@ pub struct HookCall {
     pub url: String,
     /// How.
     pub method: String,
-    /// What is told, as JSON.
+    /// The request, as JSON.
     pub body: Json,
     expected: Vec<i64>,
 }
 
-/// What an answer means.
+/// The meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Yes.
@@ -70,7 +70,7 @@ impl Moment {
         }
     }
 
-    /// What people read when a hook of this moment fails.
+    /// The message for people when a hook of this moment fails.
     pub fn failure(self) -> &'static str {
         match self {
             Self::Finalize => "failed to invoke a post rollout webhook",

@@ -13,10 +13,10 @@ use super::plan::{self, Distribution};
 use super::spelling::Spelling;
 use super::state::State;
 
-/// What decides how a revision is reached.
+/// The inputs that decide how a revision is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// What its rollouts go between: the form that the application is written in decides.
+    /// The ends of its rollouts: the form that the application is written in decides.
     pub spelling: Spelling,
     /// The plan as the application has it.
     pub plan: &'a Json,
@@ -28,7 +28,7 @@ pub struct Known<'a> {
     pub applied: Option<&'a str>,
     /// The AppRollout of its name.
     pub rollout: Option<&'a AppRollout>,
-    /// What the application's status remembers of an AppRollout that is gone.
+    /// The memory of a deleted AppRollout in the application's status.
     pub remembered: Option<&'a AppRolloutStatus>,
 }
 
@@ -97,7 +97,7 @@ impl Known<'_> {
     }
 }
 
-/// The plan with what it leaves out. What cannot be completed is told when it is verified.
+/// The plan with its defaults. The verification reports fields without a default.
 fn completed(plan: &Json) -> Json {
     let mut plan = plan.as_object().cloned().unwrap_or_default();
     let before = plan.clone();
@@ -117,7 +117,7 @@ fn at_once(plan: &Json) -> Json {
     completed(&Json::Object(first))
 }
 
-/// What is to be done with the AppRollout that is there.
+/// The next action on the existing AppRollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// It asks for what it should.

@@ -22,14 +22,14 @@ use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, 
 use super::workload::{Note, Outcome, Write, batch_number};
 use crate::observed::ObjectKey;
 
-/// What people can do about a metric that holds a rollout.
+/// The advice about a metric that holds a rollout.
 const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, or set paused to true and then to false); or change \
      the metric; or go back with source and target exchanged (`vela rollout undo`)";
 
-/// What people read of a metric that failed.
+/// The message about a metric that failed.
 const METRIC_FAILED: &str = "Canary Metric Failed";
 
-/// What one step takes, and where it leads.
+/// The actions of one step, and the next state.
 #[derive(Clone, Debug)]
 pub struct PlannedStep {
     /// Metrics to measure, before all else.
@@ -40,7 +40,7 @@ pub struct PlannedStep {
     pub writes: Vec<Write>,
     /// Hooks that must say yes once everything is written.
     pub after: Vec<HookCall>,
-    /// What the rollout waits for, for people; also where no condition tells it.
+    /// The reason of the rollout's wait, for people; also where no condition tells it.
     pub waits_for: Option<String>,
     /// After so many seconds the batch fails; a caller with a clock looks again then.
     pub seconds_left: Option<u64>,
@@ -57,7 +57,7 @@ pub struct PlannedStep {
 #[derive(Clone, Debug)]
 struct Gated {
     measuring: Measuring,
-    /// What is told once they let it through.
+    /// The report once they let it through.
     notes: Vec<Note>,
     /// Is there a source to go back to?
     has_source: bool,
@@ -254,7 +254,7 @@ fn named(object: Option<&Json>) -> Option<String> {
     object?["metadata"]["name"].as_str().map(str::to_owned)
 }
 
-/// What placeholders in the query of a metric mean.
+/// The values of placeholders in the query of a metric.
 fn words(situation: &Situation<'_>) -> BTreeMap<&'static str, String> {
     let Situation { owner, status, parts, .. } = *situation;
     // As a regular expression of Prometheus wants several.
@@ -343,7 +343,7 @@ impl PlannedStep {
              another target and source",
             batch_number(situation.status)
         )));
-        // What is written now would go on with a rollout that has ended.
+        // A write at this point would continue a rollout that has ended.
         self.writes.clear();
         self
     }

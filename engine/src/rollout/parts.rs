@@ -28,7 +28,7 @@ pub struct Part<'a> {
     pub target: Option<&'a Json>,
     /// The pods of the target.
     pub pods: &'a [Json],
-    /// What the target made to make its pods (ReplicaSets); they may say why there are none.
+    /// The objects that the target made to make its pods (ReplicaSets); they may say why there are none.
     pub makers: &'a [Json],
 }
 
@@ -51,7 +51,7 @@ pub struct Situation<'a> {
     pub plan: &'a RolloutPlan,
     /// The status as it was stored.
     pub status: &'a RolloutStatus,
-    /// Who rolls out.
+    /// The owner of the rollout.
     pub owner: &'a Owner,
     /// The components that are rolled out together; none where nothing of them changed.
     pub parts: &'a [Part<'a>],
@@ -170,7 +170,7 @@ impl<'a> Parts<'a> {
             }
         }
         if !fails.is_empty() {
-            // What the others would write goes on with a rollout that has ended.
+            // The writes of the others would continue a rollout that has ended.
             if self.each.len() > 1 {
                 joint.writes.clear();
             }
@@ -190,7 +190,7 @@ impl<'a> Parts<'a> {
         seen_by(status, found.unwrap_or(&ComponentRollout::named(component)))
     }
 
-    /// What one of them remembers; of several, the status shows the sums.
+    /// The memory of one of them; of several, the status shows the sums.
     fn record(&self, status: &mut RolloutStatus, component: &str, record: Record) {
         if self.each.len() < 2 {
             status.components.clear();
@@ -257,7 +257,7 @@ fn unclaimed(part: &Part<'_>, owner: &Owner) -> Option<String> {
     Some(format!("{} does not say that {kind} {name} is its controller (yet)", ObjectKey::of(free)))
 }
 
-/// What a batch waits for, with the pods' own reasons.
+/// The reason of a batch's wait, with the pods' own reasons.
 fn explain(part: &Part<'_>, step: &mut WorkloadStep) {
     let Outcome::Wait(why) = &mut step.outcome else { return };
     let makers: Vec<&Json> = part.target.into_iter().chain(part.makers).collect();

@@ -7,7 +7,7 @@ use super::metrics;
 
 /// A plan of more batches is refused: each has a record, and no user waits for so many.
 pub const BATCHES_AT_MOST: i64 = 1000;
-/// What an empty strategy means.
+/// The meaning of an empty strategy.
 pub const DEFAULT_STRATEGY: &str = INCREASE_FIRST;
 /// New pods come before old ones go.
 pub const INCREASE_FIRST: &str = "IncreaseFirst";
@@ -16,9 +16,9 @@ pub const DECREASE_FIRST: &str = "DecreaseFirst";
 
 /// The two orders in which pods are replaced.
 const STRATEGIES: [&str; 2] = [INCREASE_FIRST, DECREASE_FIRST];
-/// What a webhook of the whole rollout may be.
+/// The types of a webhook of the whole rollout.
 const ROLLOUT_WEBHOOKS: [&str; 2] = ["initialize-rollout", "finalize-rollout"];
-/// What a webhook of a batch may be.
+/// The types of a webhook of a batch.
 const BATCH_WEBHOOKS: [&str; 2] = ["pre-batch-rollout", "post-batch-rollout"];
 /// How a webhook may be called; nothing means the last one.
 const METHODS: [&str; 4] = ["GET", "PUT", "POST", ""];

@@ -24,7 +24,7 @@ pub struct PodProblem {
     pub pods: usize,
     /// One of them, and what it says.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub advice: String,
 }
 

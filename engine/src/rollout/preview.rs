@@ -18,7 +18,7 @@ pub enum Strategy {
     Scale,
 }
 
-/// What a plan will do.
+/// A preview of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// The batches in order.
@@ -115,7 +115,7 @@ impl Course {
     fn begin(strategy: Strategy, source: i64, target: i64) -> Self {
         let total = if strategy == Strategy::InPlace { source } else { target };
         let now = match strategy {
-            // What the target is larger by comes at once.
+            // The growth of the target comes at once.
             Strategy::Replace => Step { source, target: (target - source).max(0) },
             Strategy::InPlace => Step { source, target: 0 },
             Strategy::Scale => Step { source: 0, target: source },

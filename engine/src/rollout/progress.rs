@@ -74,7 +74,7 @@ fn of_one(plan: &RolloutPlan, status: &RolloutStatus, has_source: bool) -> Vec<P
             let there = match at {
                 At::Done => pods,
                 At::ToCome => 0,
-                // What is ready beyond the batch before is this one's; of what shrinks, what is still there is not.
+                // Ready pods beyond the batch before belong to this one; of a shrinking set, remaining pods do not.
                 _ if goal >= before => (ready - before).clamp(0, pods),
                 _ => (before - ready).clamp(0, pods),
             };

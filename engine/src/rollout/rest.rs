@@ -6,7 +6,7 @@ use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
 use super::metrics;
 use super::state::{self, BATCH_PAUSED, ROLLOUT_REVERTED, State};
 
-/// What conditions say of a turn that a user asked for.
+/// The conditions of a turn that a user asked for.
 const MODIFIED: &str = "Rollout Spec is modified";
 const DELETED: &str = "Rollout is being deleted";
 
@@ -71,7 +71,7 @@ pub fn held(rollout: &AppRollout) -> Option<&str> {
     metrics::held(status, rollout.metadata.generation?).filter(|_| is_measured)
 }
 
-/// What it does at the moment, in a line.
+/// The present action of the rollout, in a line.
 pub fn doing(rollout: &AppRollout) -> String {
     let Some(status) = &rollout.status else { return "no controller has looked at it yet".to_owned() };
     let now = State::of(&status.rollout);
@@ -88,7 +88,7 @@ pub fn doing(rollout: &AppRollout) -> String {
     }
 }
 
-/// What the state that the rollout is in says against going on.
+/// The objection of the present state against going on.
 pub fn problem(status: &AppRolloutStatus, now: State) -> &str {
     let is_false = |type_: &str| {
         let found = status.condition(type_).filter(|found| found.status == condition::status::FALSE);

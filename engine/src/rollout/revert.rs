@@ -1,7 +1,7 @@
 //! Derives the plan by which a rollout goes back: the same batches, with nothing in it that holds it up.
 //!
 //! A rollout that goes back goes by the same state machine and the same sizes, with target and source exchanged: it never
-//! has fewer pods than on the way there. What people or services are asked on the way there ("may it go on?") has no meaning
+//! has fewer pods than on the way there. Questions to people or services on the way there ("may it go on?") have no meaning
 //! on the way back, and would keep pods that were found bad.
 
 use vela_crds::rollout_plan::RollingState;

@@ -16,7 +16,7 @@ pub enum Mismatch {
         batch: usize,
         /// `replicas` or `maxUnavailable`.
         field: &'static str,
-        /// What is written.
+        /// The written sizes.
         found: String,
     },
     /// The batches replace too many or too few pods.
@@ -29,11 +29,11 @@ pub enum Mismatch {
         counted: usize,
         /// Their sizes.
         listed: String,
-        /// What they come to.
+        /// The sum of the sizes.
         sum: i64,
-        /// What they should come to.
+        /// The expected sum.
         total: i64,
-        /// What to do.
+        /// The remedy.
         advice: String,
     },
     /// The batches end somewhere else than at the wanted size.
@@ -52,7 +52,7 @@ pub enum Mismatch {
         sum: i64,
         /// Where they should lead.
         target: i64,
-        /// What to do.
+        /// The remedy.
         advice: String,
     },
 }
@@ -65,7 +65,7 @@ fn batches(counted: usize) -> String {
     }
 }
 
-/// A number of pods: as it is, or a percentage of `base`, rounded up. What cannot be read is none.
+/// A number of pods: as it is, or a percentage of `base`, rounded up. An unreadable number is none.
 pub fn pods(value: Option<&IntOrString>, base: i64) -> i64 {
     match value {
         None => 0,

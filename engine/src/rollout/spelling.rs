@@ -7,7 +7,7 @@ pub const REVISIONS: [&str; 2] = ["targetAppRevisionName", "sourceAppRevisionNam
 /// Where the ApplicationConfigurations of an Application in the v1alpha2 form are named, as in early 2021.
 pub const CONFIGURATIONS: [&str; 2] = ["targetApplicationName", "sourceApplicationName"];
 
-/// What a rollout goes between.
+/// The ends of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// Two revisions of an Application.
@@ -23,7 +23,7 @@ pub struct Misspelled {
     pub field: &'static str,
     /// Is it missing, rather than wrong?
     pub missing: bool,
-    /// What is wrong, and what to write.
+    /// The error and its remedy.
     pub message: String,
 }
 

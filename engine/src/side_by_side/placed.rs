@@ -19,7 +19,7 @@ const SCALERS: [(&str, &str); 4] = [
     ("keda.sh", "ScaledObject"),
 ];
 
-/// Whose objects they are.
+/// The owner of the objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Owner {
     /// The namespace it is in, and everything it controls.

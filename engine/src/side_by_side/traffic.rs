@@ -19,7 +19,7 @@ const NAME_LIMIT: usize = 63;
 /// More rules, or targets of one, are refused.
 const RULES_AT_MOST: usize = 50;
 
-/// What splits the requests.
+/// The object that splits the requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     /// A Service for each revision, component and port that gets requests.

@@ -15,7 +15,8 @@ pub const SCALED_OBJECT: &str = "ScaledObject";
 /// Triggers of one Autoscaler; each may become seven.
 const TRIGGERS_AT_MOST: usize = 100;
 
-/// What is scaled: the first child, else the workload, of a kind with replicas of pods; else the workload as it is.
+/// The object to scale: the first child, else the workload, of a kind with replicas of pods; else the workload as it
+/// is.
 #[must_use]
 pub fn target<'a>(workload: &'a Value, children: &'a [Value]) -> &'a Value {
     let is_pods = |object: &&Value| {

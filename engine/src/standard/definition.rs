@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vela_crds::{ChildResourceKind, labels};
 
-/// What traits need of a workload's definition, whichever kind of definition it is.
+/// The part of a workload's definition that traits need, for every kind of definition.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Definition {
     /// Kinds the workload makes.

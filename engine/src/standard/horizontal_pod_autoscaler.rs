@@ -14,7 +14,7 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 /// The greatest number where none is written, as KEDA has it.
 const GREATEST: i32 = 100;
 
-/// What is done without KEDA, and what is not.
+/// The triggers that work without KEDA, and those that do not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithoutKeda {
     /// The HorizontalPodAutoscaler; nothing where no trigger is one of its.

@@ -30,7 +30,7 @@ pub const CONTROLLER: &str = "metricsTrait";
 /// On a monitor: `namespace/name/uid` of the trait it belongs to.
 pub const OWNER: &str = "standard.oam.dev/metrics-trait";
 
-/// What a trait asks for, with its gaps filled in as the webhook fills them.
+/// The wish of a trait, with its gaps filled in as the webhook fills them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scrape {
     /// HTTP path.

@@ -15,12 +15,12 @@ use crate::parse::Era;
 /// `apiVersion` and `kind` of what a component is stored as.
 const STORED_AS: (&str, &str) = ("core.oam.dev/v1alpha2", "Component");
 
-/// What phase and conditions do not tell.
+/// The part of a status beyond phase and conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Progress {
     /// Every object was seen in the cluster.
     pub(super) applied: bool,
-    /// What runs was made by a former revision, and is kept.
+    /// The running objects are those of a former revision, and stay.
     pub(super) kept: bool,
     /// A rollout brings the revision.
     pub(super) rolls: bool,

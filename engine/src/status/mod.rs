@@ -36,7 +36,7 @@ use services::{pods, say_who_waits, scopes, service, shown};
 /// the application need not wait any longer.
 pub const REFUSED: &str = "Refused";
 
-/// What an Application shows.
+/// The status of an Application.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// The form the application is written in, which decides the words.
@@ -44,7 +44,7 @@ pub struct Status {
     phase: Phase,
     conditions: Vec<Condition>,
     services: Vec<Service>,
-    /// What the components are stored as, in the v1alpha2 form.
+    /// The stored form of the components, in the v1alpha2 form.
     components: Vec<Json>,
     revision: Option<(String, u64, String)>,
     applied: Vec<ObjectKey>,
@@ -56,12 +56,12 @@ pub struct Status {
     rollout: Option<Json>,
     /// Beside the conditions of the phases.
     definitions: Option<Definitions>,
-    /// What earlier reconciles said of the components may not be so any more.
+    /// The reports of earlier reconciles on the components may be out of date.
     unseen: bool,
 }
 
 impl Status {
-    /// What it is doing.
+    /// Its present phase.
     pub fn phase(&self) -> Phase {
         match self.era {
             Era::V1alpha2 => era::phase(self.phase, &self.conditions(), self.progress()),
@@ -72,7 +72,7 @@ impl Status {
     /// The conditions in order.
     pub fn conditions(&self) -> Vec<Condition> {
         match self.era {
-            // What holds a deletion up is no phase.
+            // An obstacle of a deletion is no phase.
             Era::V1alpha2 if self.phase != Phase::Deleting => {
                 era::conditions(&self.conditions, self.progress())
             }
@@ -103,8 +103,8 @@ impl Status {
         }
     }
 
-    /// The status of a reconcile that failed in a phase before anything was applied. What earlier reconciles brought
-    /// (services, revision, applied resources) stays as it was.
+    /// The status of a reconcile that failed in a phase before anything was applied. Results of earlier reconciles
+    /// (services, revision, applied resources) stay.
     pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
         let era = Era::of(application.value());
         let mut conditions: Vec<Condition> = ConditionType::ORDER
@@ -282,7 +282,8 @@ impl Status {
         Self { conditions, ..Self::deleting(application) }
     }
 
-    /// What people read in it, without what is confidential. Before it is compared with the former one, which has none.
+    /// The readable part of the status, without confidential values. Before it is compared with the former one, which
+    /// has none.
     pub fn hide(&mut self, secrets: &Secrets) {
         let hide = |text: &mut String| {
             if let Cow::Owned(hidden) = secrets.hide(text) {
@@ -319,7 +320,7 @@ impl Status {
             conditions.push(condition.to_json(find(condition.type_), now));
         }
         if self.phase == Phase::Deleting {
-            // What was true before is told beside what holds the deletion up.
+            // The former message stands beside the obstacle of the deletion.
             let types: Vec<Json> = conditions.iter().map(|condition| condition["type"].clone()).collect();
             let before = old_conditions.iter().filter(|old| !types.contains(&old["type"])).cloned();
             conditions = before.chain(conditions).collect();
@@ -347,7 +348,7 @@ impl Status {
             }
         }
         if self.revision.is_none() && !self.services.is_empty() {
-            // What runs was looked at by a former revision.
+            // The reconcile of a former revision looked at the running objects.
             status["services"] = shown(&self.services);
         }
         if let Some((name, number, hash)) = &self.revision {
@@ -432,7 +433,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         .iter()
         .filter(|service| !service.health.healthy)
         .map(|service| format!("{}: {}", service.name, service.health.reason()));
-    // What fails is told first: the rest only waits for it.
+    // A failure comes first: the rest only waits for it.
     let waiting: Vec<String> =
         failing.iter().map(|failing| failing.message.clone()).chain(unhealthy).collect();
     let any = |is: &dyn Fn(&ObjectKey) -> bool| graph.objects().any(|object| is(&object.key()));

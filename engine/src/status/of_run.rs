@@ -59,7 +59,7 @@ impl Status {
     }
 }
 
-/// What holds the run up, or ended it: every step that is not done, in words. What failed is told first.
+/// The obstacles or the end of a run: every unfinished step, in words. Failures come first.
 fn said(run: &RunStatus) -> String {
     let is_told = |step: &&StepStatus| {
         step.sub_steps.is_empty() && !matches!(step.phase, StepPhase::Succeeded | StepPhase::Skipped)

@@ -1,6 +1,6 @@
 //! The phases of an application.
 
-/// What an application is doing.
+/// The phase of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// It could not be read or rendered (yet); in the v1alpha2 form also while its objects are not all there.

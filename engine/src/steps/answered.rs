@@ -87,7 +87,7 @@ pub fn unanswered(text: &str) -> Option<String> {
     if !text.contains("vela/") {
         return None;
     }
-    // What is wrong with the text is told when it is compiled.
+    // The compilation reports errors of the text.
     let (file, _) = parser::parse(&Source::new("template", text), FileId::default());
     let imports = file.decls.iter().filter_map(|decl| match &decl.kind {
         DeclKind::Import(import) => Some(&import.specs),

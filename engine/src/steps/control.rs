@@ -7,7 +7,7 @@ use super::stop::Stop;
 
 /// The meaning of a call that needs no answer.
 pub(super) enum Control {
-    /// Nothing: the step goes on.
+    /// The step goes on.
     Continue,
     /// The step goes on, and this is shown.
     Message(String),
@@ -17,7 +17,7 @@ pub(super) enum Control {
     Stop(Stop),
 }
 
-/// What a call means; `None` when it is a question.
+/// The meaning of a call; `None` when it is a question.
 pub(super) fn control(call: &Call) -> Option<Control> {
     let params = call.params().unwrap_or_default();
     let text = |name: &str| params.get(name).and_then(Json::as_str).map(str::to_owned);

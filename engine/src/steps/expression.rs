@@ -26,7 +26,7 @@ pub fn condition(text: &str, names: &[(&str, &Json)]) -> Result<bool, Diagnostic
     value.as_bool().ok_or_else(|| error(format!("{text:?} is neither true nor false")))
 }
 
-/// What a step gives under `valueFrom`: a path (`output.status`) or a script over the fields of the step's value.
+/// The value of a step under `valueFrom`: a path (`output.status`) or a script over the fields of the step's value.
 ///
 /// Steps were written before answers stood under `$returns`: a path that leads nowhere is also tried behind it.
 ///

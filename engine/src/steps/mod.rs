@@ -2,8 +2,8 @@
 //! itself.
 //!
 //! A step is a CUE template that imports packages (`vela/kube`, `vela/builtin`, …). [`StepRun`] tells its calls in order;
-//! the runner of the workflow answers them. What needs nothing but the question (base64, dates, patches) is answered
-//! here, and what a step does with the workflow itself (wait, suspend, fail) comes out as a word, not as a question.
+//! the runner of the workflow answers them. Calls that need only their question (base64, dates, patches) are answered
+//! here, and the step's calls on the workflow itself (wait, suspend, fail) come out as a word, not as a question.
 //!
 //! ```
 //! use serde_json::json;
@@ -53,7 +53,7 @@ use crate::diagnostic::{Code, Diagnostics};
 use crate::render::findings;
 use control::Control;
 
-/// What every template may name without declaring it.
+/// The names that every template may use without declaring them.
 const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
 
 /// A compiled step.
@@ -121,7 +121,7 @@ impl StepRun {
     /// Goes on until the step needs an answer or ends.
     ///
     /// # Errors
-    /// What is wrong with the step, its parameters or an answer.
+    /// The step, its parameters or an answer are wrong.
     pub fn advance(&mut self) -> Result<Stop, Diagnostics> {
         loop {
             let progress = self.run.advance(self.providers);
@@ -151,12 +151,12 @@ impl StepRun {
         self.run.answer(answer).map_err(|found| findings(&self.title, &found))
     }
 
-    /// What the step last asked to be shown.
+    /// The last message that the step wants to show.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the step said about its logs: data to write, or where they are.
+    /// The step's logs: data to write, or where they are.
     pub fn logs(&self) -> &[Json] {
         &self.logs
     }
@@ -164,7 +164,7 @@ impl StepRun {
     /// All calls of the step as they stand now; the error of a question says what is not known yet.
     ///
     /// # Errors
-    /// What is wrong with the step, its parameters or an answer.
+    /// The step, its parameters or an answer are wrong.
     pub fn questions(&self) -> Result<Vec<(Question, Option<Diagnostics>)>, Diagnostics> {
         let calls = self.run.calls().map_err(|found| findings(&self.title, &found))?;
         Ok(calls.iter().map(|call| self.asked(call)).collect())

@@ -49,7 +49,7 @@ fn encoded_field(name: &str, value: &Tree, markers: &Markers) -> Json {
         }
         Tree::List(items) => json!({"list": encoded_items(items)}),
         Tree::OpenList(items, _) => json!({"open": encoded_items(items)}),
-        // What has no value yet asks for nothing.
+        // A call without a value yet asks for nothing.
         Tree::Open(constraint) => match constraint.default_value() {
             Some(value) => encoded_field("", &Tree::from(&value), &Markers::default())["value"].clone(),
             None => json!({"fields": []}),
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// What a patch makes of an object, at once and kept as data.
+    /// The result of a patch on an object, at once and kept as data.
     fn both(patch: &str, object: &Json) -> (Result<Json, String>, Result<Json, String>) {
         let text = format!("value: {object}\npatch: {{\n{patch}\n}}");
         let root = Template::compile(&[Source::new("t", text)]).unwrap().instantiate(&[]).root();

@@ -6,14 +6,14 @@ use vela_cue::Value;
 /// Methods of HTTP that change nothing where they are asked.
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
-/// What a step asks.
+/// The question of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Where in the template it stands.
     pub path: String,
-    /// Who is asked.
+    /// The provider.
     pub provider: String,
-    /// What for.
+    /// The function.
     pub function: String,
     /// With what.
     pub params: Json,
@@ -52,7 +52,7 @@ pub enum Stop {
         path: String,
         /// Resume by itself after that time, as it is written (`30s`).
         duration: Option<String>,
-        /// What to show.
+        /// The message to show.
         message: String,
     },
     /// It has failed.

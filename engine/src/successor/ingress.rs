@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::fields::{Fields, rename, spec};
 
-/// What v1beta1 meant by saying nothing: the Ingress controller decides.
+/// The default of v1beta1: the Ingress controller decides.
 const PATH_TYPE: &str = "ImplementationSpecific";
 
 pub(super) fn rewrite(object: &mut Fields) {

@@ -1,10 +1,10 @@
 //! Converts objects of versions that Kubernetes has withdrawn to the versions that followed them.
 //!
-//! Manifests and templates outlive API versions: what was written for Kubernetes 1.16 names versions that no cluster
-//! serves since 1.22 or 1.25. Nothing here asks a cluster: the caller finds out that a kind is not served in the version
-//! that is written, and is in the one that [`version`] gives; only then [`object`] is what to apply. Source of the rules:
-//! the Kubernetes deprecated API migration guide. Where the two versions mean different things by leaving a field
-//! out, the field is written so that the meaning of the old one stays.
+//! Manifests and templates outlive API versions: those for Kubernetes 1.16 name versions that no cluster serves since
+//! 1.22 or 1.25. These functions ask no cluster: the caller finds out that a kind is not served in the version that is
+//! written, and is in the one that [`version`] gives; only then [`object`] is to be applied. Source of the rules: the
+//! Kubernetes deprecated API migration guide. Where the two versions mean different things by leaving a field out, the
+//! field is written so that the meaning of the old one stays.
 
 mod autoscaling;
 mod custom_resource;

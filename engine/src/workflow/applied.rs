@@ -1,4 +1,4 @@
-//! What was seen of the components that a step applies → what became of the step, with the values it gives.
+//! Observed components of a step → the result of the step, with the values it gives.
 
 use serde_json::{Map, Value as Json};
 
@@ -10,8 +10,8 @@ use crate::observed::Observed;
 use crate::render::{Role, Templates};
 use crate::steps;
 
-/// What became of a step that applies these nodes, as they were seen: it is done when they are healthy. `None` where a
-/// component of theirs is still to be applied, because what it depends on is healthy by now.
+/// The result of a step that applies these nodes, as they were observed: it is done when they are healthy. `None` where
+/// a component of theirs is still to be applied, because what it depends on is healthy by now.
 pub fn applied(
     graph: &Graph,
     nodes: &[usize],
@@ -19,7 +19,7 @@ pub fn applied(
     observed: &Observed,
     templates: &Templates,
 ) -> Option<StepOutcome> {
-    // What is made of a component afterwards does not hold its step up.
+    // Later objects of a component do not hold its step up.
     let healthy = |node: usize| health::component(graph, node, observed, templates).is_dispatched();
     for node in nodes {
         if let Some(error) = graph.objects_of(*node).iter().find_map(|object| observed.error(&object.key())) {

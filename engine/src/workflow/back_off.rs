@@ -24,7 +24,7 @@ pub(super) fn failure(
 ) -> SignedDuration {
     let times = 1_i32 << failures.clamp(1, DOUBLED_AT_MOST).saturating_sub(1);
     let doubled = first.unwrap_or(FIRST_FAILURE).checked_mul(times).unwrap_or(SignedDuration::MAX);
-    // Who writes a longer first wait means it.
+    // An author who writes a longer first wait means it.
     let at_most = first.map_or(at_most, |first| first.max(at_most));
     SignedDuration::from_secs(doubled.min(at_most).as_secs()).max(SHORTEST)
 }

@@ -12,7 +12,7 @@ use crate::nearest;
 /// Holds in any case.
 const ALWAYS: &str = "always";
 
-/// What every step has below `status`.
+/// The fields of every step below `status`.
 const OF_A_STEP: [(&str, &str); 12] = [
     ("id", "string"),
     ("name", "string"),
@@ -28,7 +28,7 @@ const OF_A_STEP: [(&str, &str); 12] = [
     ("terminate", "bool"),
 ];
 
-/// What a step sees of its context, beside what templates see.
+/// The fields of a step's context, beside those of templates.
 const OF_THE_CONTEXT: [&str; 13] = [
     "name",
     "namespace",

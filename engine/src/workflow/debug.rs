@@ -1,5 +1,5 @@
-//! What a step at work saw: its parameters, its calls with their answers, and what it came to; for people who look for a
-//! mistake. Of a step that saw a Secret only the names of its calls are told.
+//! The record of a step for people who look for a mistake: its parameters, its calls with their answers, and its result.
+//! Of a step that saw a Secret it holds only the names of the calls.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ use crate::steps::Question;
 /// Calls of one step that are told.
 const CALLS_AT_MOST: usize = 100;
 
-/// What a step saw so far.
+/// The record of a step so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DebugRecord {
     calls: Vec<Json>,
@@ -55,7 +55,7 @@ impl DebugRecord {
     }
 }
 
-/// What a step came to, in words.
+/// The result of a step, in words.
 pub(super) fn outcome(outcome: &StepOutcome) -> String {
     let (word, message) = match outcome {
         StepOutcome::Done { message, .. } => ("done", message),

@@ -34,7 +34,7 @@ pub struct Execution {
     is_confidential: bool,
     /// The values that it saw, for a user who looks for a mistake.
     debug: Option<DebugRecord>,
-    /// What no message may repeat: of its parameters, and of the objects that it read.
+    /// The confidential values, which no message may repeat: of its parameters, and of the objects that it read.
     secrets: Secrets,
 }
 
@@ -76,7 +76,7 @@ impl Execution {
         self.debug.get_or_insert_default();
     }
 
-    /// What it saw, and came to; nothing where that is not remembered.
+    /// The record and the result; nothing where they are not remembered.
     pub fn seen(&self, progress: &Progress) -> Option<Json> {
         let outcome = match progress {
             Progress::Call(question) => format!("asks {} {}", question.provider, question.function),
@@ -98,7 +98,7 @@ impl Execution {
         }
     }
 
-    /// What became of the step, without anything confidential in its messages. Values that it gives are not messages.
+    /// The result of the step, without anything confidential in its messages. Values that it gives are not messages.
     pub fn hidden(&self, outcome: StepOutcome) -> StepOutcome {
         let hide = |message: String| self.secrets.hide(&message).into_owned();
         match outcome {
@@ -167,7 +167,7 @@ impl Execution {
     /// Takes the answer to the call that it stopped at; null is none.
     ///
     /// # Errors
-    /// What became of the step: all answers together are too large.
+    /// The result of the step: all answers together are too large.
     pub fn answer(&mut self, answer: Json) -> Result<(), StepOutcome> {
         self.is_confidential |= holds_secret(&answer, 0);
         self.debug.iter_mut().for_each(|debug| debug.answered(&answer));
@@ -229,7 +229,7 @@ fn asks_for_secret(question: &Question) -> bool {
 /// Is a Secret in it, or a list of them?
 fn holds_secret(value: &Json, depth: usize) -> bool {
     match value {
-        // What is nested deeper is not looked into, and may be anything.
+        // Deeper values are not looked into, and may be anything.
         _ if depth > DEPTH_AT_MOST => true,
         Json::Object(fields) => {
             let kind = fields.get("kind").and_then(Json::as_str).unwrap_or_default();

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What is wrong with a workflow, and where.
+/// The error of a workflow, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecFinding {
     /// Field path.
     pub path: String,
-    /// What is wrong, and what to do.
+    /// The error and its remedy.
     pub message: String,
 }
 

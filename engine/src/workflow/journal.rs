@@ -6,8 +6,8 @@ use super::phase::StepPhase;
 use super::{Run, StepRun};
 
 impl Run {
-    /// As written. `previous` is what was written before, `now` an RFC 3339 time; equal content gives an equal journal. What
-    /// was written of another revision is another run's.
+    /// As written. `previous` is what was written before, `now` an RFC 3339 time; equal content gives an equal journal. A
+    /// journal of another revision is another run's.
     pub fn to_json(&self, revision: &str, previous: Option<&Json>, now: &str) -> Json {
         let old = previous.filter(|old| old.get("appRevision").and_then(Json::as_str) == Some(revision));
         let time = |field: &str| old.and_then(|old| old.get(field)).cloned().unwrap_or_else(|| json!(now));

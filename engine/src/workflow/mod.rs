@@ -94,7 +94,7 @@ pub struct Run {
     finished: bool,
 }
 
-/// What was seen of one node.
+/// The observation of one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeSeen {
     /// It is as its step wants it.
@@ -127,7 +127,7 @@ impl Run {
         &self.steps
     }
 
-    /// What people read in it.
+    /// The readable part.
     pub(crate) fn messages(&mut self) -> impl Iterator<Item = &mut String> {
         self.steps.iter_mut().map(|step| &mut step.message)
     }

@@ -1,4 +1,4 @@
-//! What steps wait for: names that mean nothing and circles are found before anything is run.
+//! The waits of steps: finds unknown names and circles before any step runs.
 //!
 //! A step of a group begins after its group, and a group is finished after its steps, so a step may wait for itself through
 //! the group of another.
@@ -111,7 +111,7 @@ fn steps_of<'a>(path: &[Moment], names: &[&'a str]) -> Vec<&'a str> {
     steps
 }
 
-/// What each moment waits for.
+/// The waits of each moment.
 fn waits(spec: &WorkflowSpec, names: &[&str]) -> BTreeMap<Moment, BTreeSet<Moment>> {
     let number: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(index, name)| (*name, index)).collect();

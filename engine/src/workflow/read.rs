@@ -47,7 +47,7 @@ struct Reader {
     count: usize,
 }
 
-/// Nothing written.
+/// No written order.
 static NOTHING: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
 
 impl Reader {

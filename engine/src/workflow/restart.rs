@@ -18,18 +18,18 @@ const NOW: &str = "true";
 /// The shortest interval: a workflow that always runs is a mistake.
 const SHORTEST_SECONDS: i64 = 1;
 
-/// What is to be done.
+/// The next action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
     /// Note this time, then take the annotation away.
     Note(Timestamp),
     /// The former run is forgotten, and with it the noted time: a new one begins.
     Begin,
-    /// Nothing before this time.
+    /// No restart before this time.
     Wait(Timestamp),
 }
 
-/// What an annotation asks for.
+/// The restart that an annotation asks for.
 enum Asked {
     Once(Timestamp),
     Every(jiff::SignedDuration),

@@ -58,7 +58,7 @@ pub fn application_of_run(run: &Json, workflow: Option<&Json>) -> Result<Documen
     })))
 }
 
-/// What the steps of a run may name as `context`.
+/// The values that the steps of a run may name as `context`.
 pub fn context_of_run(run: &Json) -> Json {
     let mut context =
         run.pointer("/spec/context").and_then(Json::as_object).cloned().unwrap_or_else(Map::new);

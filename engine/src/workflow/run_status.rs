@@ -18,13 +18,13 @@ pub struct RunStatus {
     pub mode: String,
     /// How far it is.
     pub phase: RunPhase,
-    /// What is said of the whole.
+    /// The message of the whole run.
     pub message: String,
     /// It waits for a person.
     pub suspend: bool,
     /// A step failed for good, or a user ended it.
     pub terminated: bool,
-    /// Nothing of it goes on.
+    /// The run is over.
     pub finished: bool,
     /// The object with the values between steps, as written.
     pub context: Option<Json>,
@@ -150,7 +150,7 @@ impl RunStatus {
         self.for_each_mut(|step| change(&mut step.message));
     }
 
-    /// What people read in it, without what is confidential.
+    /// The readable part, without confidential values.
     pub fn hide(&mut self, secrets: &Secrets) {
         self.for_each_message(|text| {
             if let Cow::Owned(hidden) = secrets.hide(text) {
@@ -166,7 +166,7 @@ impl RunStatus {
 }
 
 impl StepStatus {
-    /// Looked at for the first time.
+    /// The step is looked at for the first time.
     pub(super) fn begin(id: String, name: &str, type_: &str, phase: StepPhase, now: Timestamp) -> Self {
         Self {
             id,
@@ -186,7 +186,7 @@ impl StepStatus {
         self.phase == StepPhase::Suspending && self.reason == Some(Reason::Suspend)
     }
 
-    /// Nothing of it goes on: it succeeded, was passed over, or has failed for good.
+    /// The step is over: it succeeded, was passed over, or has failed for good.
     pub fn is_finished(&self) -> bool {
         match self.phase {
             StepPhase::Succeeded | StepPhase::Skipped => true,

@@ -49,7 +49,7 @@ impl Mode {
     }
 }
 
-/// What is run.
+/// The steps to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkflowSpec {
     /// The order of the steps.
@@ -69,13 +69,13 @@ pub struct StepSpec {
     pub type_: String,
     /// The parameters of its type.
     pub properties: Json,
-    /// Whether it is run: `always`, or a CUE expression.
+    /// The condition of the step: `always`, or a CUE expression.
     pub condition: Option<String>,
     /// How long it may take.
     pub timeout: Option<SignedDuration>,
     /// How it is tried again when something went wrong.
     pub retry: StepRetry,
-    /// What it depends on, as written.
+    /// The steps that it depends on, as written.
     pub depends_on: Vec<String>,
     /// Values that it takes.
     pub inputs: Vec<StepInput>,

@@ -1,5 +1,5 @@
-//! What a run keeps beside its status, in a ConfigMap: the values between steps, when a suspension ends, how often a step
-//! failed, and which calls with an effect outside were made.
+//! The values of a run beside its status, in a ConfigMap: the values between steps, when a suspension ends, how often a
+//! step failed, and which calls with an effect outside were made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::steps;
 pub const BYTES_AT_MOST: usize = 900 * 1024;
 /// Where the values stand.
 const VARIABLES: &str = "vars";
-/// What stands of a step beside the times of its suspensions, after its id.
+/// The suffix of a step's key beside the times of its suspensions, after its id.
 const RESUME_AT: &str = ".resumeTimeStamp";
 const SUSPENDED: &str = ".suspendTimeStamp";
 const RESUMED: &str = ".resumedTimeStamp";
@@ -25,7 +25,7 @@ const CONFIDENTIAL: &str = "confidential";
 const METRICS: &str = ".metrics.";
 const TIME: &str = ".time";
 
-/// What a run keeps beside its status.
+/// The values of a run beside its status.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunValues {
     variables: Map<String, Json>,
@@ -36,7 +36,7 @@ pub struct RunValues {
     steps: BTreeMap<String, StepRecord>,
 }
 
-/// What is recorded of one step.
+/// The record of one step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StepRecord {
     resume_at: Option<Timestamp>,
@@ -56,7 +56,7 @@ pub(super) struct StepRecord {
 pub struct RecordedCall {
     /// Where in the template it stands.
     pub path: String,
-    /// What it answered; nothing as long as that is not known.
+    /// The answer; nothing as long as it is not known.
     pub answer: Option<Json>,
 }
 
@@ -109,7 +109,7 @@ impl RunValues {
         data.contains_key(CONFIDENTIAL)
     }
 
-    /// What is not of a step, or of another writer, is left alone.
+    /// Keys of no step, or of another writer, are left alone.
     fn read_step(&mut self, key: &str, text: &str) {
         let time = || text.parse::<Timestamp>().ok();
         if let Some(id) = key.strip_suffix(RESUME_AT) {
@@ -166,7 +166,7 @@ impl RunValues {
         data
     }
 
-    /// What is confidential, as it is stored in the data of a Secret; empty where nothing is.
+    /// The confidential values, as the data of a Secret; empty where there are none.
     pub fn confidential_data(&self) -> BTreeMap<String, String> {
         let mut data = BTreeMap::new();
         let variables = self.variables(true);
@@ -289,7 +289,7 @@ impl RunValues {
         }
     }
 
-    /// What is recorded of the step, as it is now.
+    /// The record of the step, as it is now.
     pub(super) fn record_of(&self, id: &str) -> StepRecord {
         self.steps.get(id).cloned().unwrap_or_default()
     }

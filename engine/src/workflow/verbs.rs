@@ -1,4 +1,4 @@
-//! What people do with a run: suspend, resume, terminate, restart → the status that is written for it.
+//! The verbs of people for a run: suspend, resume, terminate, restart → the status that is written for it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -54,7 +54,7 @@ impl RunStatus {
         Ok(())
     }
 
-    /// What is suspended goes on: everything, or one step.
+    /// The suspended part goes on: the whole run, or one step.
     ///
     /// # Errors
     /// The run was ended, nothing is suspended, or the step is not.

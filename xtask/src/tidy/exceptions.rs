@@ -18,6 +18,8 @@ pub(super) struct Exceptions {
     pub(super) lines: BTreeMap<String, usize>,
     /// Files of any length: what data they are.
     pub(super) data: BTreeMap<String, String>,
+    /// Rooms, and how often they still use a pronoun that hides who acts.
+    pub(super) pronouns: BTreeMap<String, usize>,
     /// Files `x.rs` beside a folder `x`.
     pub(super) beside: Vec<String>,
     /// Rooms and their public modules that no other room names.

@@ -10,6 +10,7 @@ mod manifests;
 mod modules;
 mod pages;
 mod places;
+mod pronouns;
 mod reach;
 mod readiness;
 mod rooms;
@@ -63,6 +64,7 @@ pub(crate) fn run() -> Result<(), String> {
     }
     let known = Exceptions::read()?;
     sizes::check(&sources, &known, &mut wrong);
+    pronouns::check(&sources, &known, &mut wrong);
     layout::check(&sources, &known.beside, &mut wrong);
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use super::{Condition, Operator, Path};
 
-/// What a value must not be, in the words people know from before.
+/// The values that the condition excludes, in the words people know from before.
 pub(super) const EMPTY: &str = "value should not be empty";
 
 /// The first condition that does not hold, as its reason. `value` is what was read where a condition names no field.

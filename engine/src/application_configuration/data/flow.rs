@@ -184,7 +184,7 @@ impl Filling<'_> {
 
     fn read_store(&self, object: &mut RenderedObject, input: &Input, store: &Store) -> Result<(), Stopped> {
         let Some(live) = self.objects.get(&store.key) else {
-            // Nothing is read from it, and still it must be there: waiting for it would be silent.
+            // No value is read from it, and still it must exist: the wait for it would be silent.
             let message = format!("the input store {} does not exist", store.key);
             return Err(Stopped::Wrong { at: format!("{}.inputStore", input.at), message });
         };
@@ -203,7 +203,7 @@ impl Filling<'_> {
                 }
             });
             match waits {
-                // What waits itself gives nothing either, and has said so.
+                // A source that waits itself gives no value either, and has said so.
                 _ if object.unsatisfied => {}
                 None => StorePlan::add(&mut self.plans, store, &source),
                 Some((operation, reason)) => {

@@ -15,7 +15,7 @@ const CYCLES_SHOWN: usize = 10;
 pub(super) struct Member<'a> {
     /// How people call it: `web`, or `web/ManualScalerTrait` for a trait.
     pub(super) label: String,
-    /// What it takes and gives.
+    /// The values that it takes and gives.
     pub(super) flow: &'a Flow,
 }
 
@@ -80,10 +80,11 @@ struct Edge {
     over: String,
 }
 
-/// Who waits for whom, by index.
+/// The waits between members, by index.
 type Edges = BTreeMap<usize, BTreeMap<usize, Edge>>;
 
-/// Who reads from a store what another one writes there. A store may be shared as long as the values in it are not.
+/// The readers of values that another member writes into a store. A store may be shared as long as the values in it are
+/// not.
 fn stores(members: &[Member<'_>]) -> Edges {
     let mut written: BTreeMap<&ObjectKey, Vec<(usize, &Operation)>> = BTreeMap::new();
     for (giver, member) in members.iter().enumerate() {
@@ -113,7 +114,7 @@ fn stores(members: &[Member<'_>]) -> Edges {
 fn cycles(document: &Document, members: &[Member<'_>], mut edges: Edges, found: &mut Diagnostics) {
     for _ in 0..CYCLES_SHOWN {
         let Some(cycle) = cycle(&mut edges) else { return };
-        // Told in the direction in which the values go.
+        // The message follows the direction of the values.
         let mut names = Vec::new();
         for (index, taker) in cycle.iter().enumerate().rev() {
             let giver = cycle[(index + 1) % cycle.len()];

@@ -12,7 +12,8 @@ pub const PATH_LIMIT: usize = 1024;
 pub const VALUE_LIMIT: usize = 1 << 20;
 /// JSON texts of more bytes in a store are not patched, for the same reason.
 pub const DOCUMENT_LIMIT: usize = 1 << 20;
-/// What one reconcile writes into all objects of a configuration: a value may go to many places.
+/// The limit of all values that one reconcile writes into the objects of a configuration: a value may go to many
+/// places.
 pub const FILLED_LIMIT: usize = 64 << 20;
 /// Comparisons of elements of two lists that are merged by keys.
 pub const MERGE_LIMIT: usize = 1_000_000;

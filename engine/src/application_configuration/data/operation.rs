@@ -88,8 +88,8 @@ fn value(operation: &Operation, source: &Json) -> Result<Value, String> {
     }
 }
 
-/// A value as it goes into a document. What is written between quotes is a string; anything else is a string where
-/// `quoted` asks for one, and otherwise must be JSON.
+/// A value as it goes into a document. A value between quotes is a string; any other is a string where `quoted` asks
+/// for one, and otherwise must be JSON.
 fn encoded(value: Value, quoted: bool) -> Result<Json, String> {
     let text = match value {
         Value::Read(Json::String(text)) => return Ok(Json::String(text)),

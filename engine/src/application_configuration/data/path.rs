@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use super::limits::PATH_LIMIT;
 use crate::field_path::{self, Error, INDEX_LIMIT, Segment, type_name};
 
-/// What an operation does with the place.
+/// The effect of an operation on the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// Sets a field, inserts into or appends to a list.
@@ -23,7 +23,7 @@ pub enum Verb {
     Replace,
 }
 
-/// What may multiply the work of one JSONPath (`..`, `?`, `,`); a path with more of them is refused.
+/// The parts of a JSONPath that may multiply the work (`..`, `?`, `,`); a path with more of them is refused.
 const BRANCH_LIMIT: usize = 4;
 /// Deeper brackets in a JSONPath are refused, so that parsing it cannot run out of stack.
 const BRACKET_LIMIT: usize = 8;
@@ -59,7 +59,7 @@ impl Path {
     /// Reads a field path or, when it begins with `$`, a JSONPath.
     ///
     /// # Errors
-    /// What is wrong with the path.
+    /// Describes the error in the path.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > PATH_LIMIT {
             return Err(format!("the path is longer than {PATH_LIMIT} bytes"));
@@ -224,7 +224,7 @@ impl Place {
     /// A place in an object: a field path (with brackets), or names with dots between them (`\.` is a dot).
     ///
     /// # Errors
-    /// What is wrong with the path.
+    /// Describes the error in the path.
     pub fn in_object(text: &str) -> Result<Self, String> {
         match text.contains('[') && !text.starts_with(['$', '/']) {
             true => {
@@ -238,7 +238,7 @@ impl Place {
     /// A place in a JSON text: names with dots or slashes between them (`\.` is a dot), or a JSON pointer.
     ///
     /// # Errors
-    /// What is wrong with the path.
+    /// Describes the error in the path.
     pub fn in_text(text: &str) -> Result<Self, String> {
         Self::parse(text, true)
     }
@@ -360,7 +360,7 @@ fn change(value: &mut Json, tokens: &[String], verb: Verb, new: Json, settled: b
         .map_err(|error| format!("{}: {}", tokens.join("."), error.kind))
 }
 
-/// What holds the last token; objects are made on the way where `make` says so.
+/// The parent of the last token; objects are made on the way where `make` says so.
 fn parent<'a>(value: &'a mut Json, tokens: &[String], make: bool) -> Result<Option<&'a mut Json>, String> {
     let mut value = value;
     for (depth, token) in tokens.iter().enumerate() {

@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         Self { document, namespace, read: 0, found: Diagnostics::new() }
     }
 
-    /// What was wrong so far.
+    /// The errors so far.
     pub(super) fn into_found(self) -> Diagnostics {
         self.found
     }

@@ -8,7 +8,7 @@ use super::condition::{EMPTY, unmet};
 use super::{Condition, Objects, Path};
 use crate::observed::ObjectKey;
 
-/// What a look at a source gave.
+/// The result of a look at a source.
 #[derive(Debug, PartialEq)]
 pub(super) enum Readiness<'a> {
     /// The value; none where nothing was asked for.

@@ -1,4 +1,4 @@
-//! What people wrote about the values that flow: what an object takes and gives, where, and under which conditions.
+//! The data flow as authors write it: the values that an object takes and gives, where, and under which conditions.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::observed::ObjectKey;
 /// Live objects by identity: those that [`wanted`] named and that exist.
 pub type Objects = BTreeMap<ObjectKey, Json>;
 
-/// What one workload or trait takes from others and gives to others.
+/// The values that one workload or trait takes from others and gives to others.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flow {
-    /// What it takes, in order.
+    /// The values that it takes, in order.
     pub inputs: Vec<Input>,
-    /// What it gives.
+    /// The values that it gives.
     pub outputs: Vec<Output>,
 }
 
@@ -63,7 +63,7 @@ pub struct Input {
 pub struct Store {
     /// Its identity; it lives in the configuration's namespace.
     pub key: ObjectKey,
-    /// What is done with it, in order.
+    /// The operations on it, in order.
     pub operations: Vec<Operation>,
 }
 
@@ -72,7 +72,7 @@ pub struct Store {
 pub struct Operation {
     /// Where it is written in the configuration.
     pub at: String,
-    /// What it does.
+    /// The kind of the operation.
     pub verb: Verb,
     /// Where in the object.
     pub to: Place,

@@ -44,7 +44,7 @@ impl Draft {
     }
 }
 
-/// What a draft is in its template, and the field path of its component or trait.
+/// The role of a draft in its template, and the field path of its component or trait.
 fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
     let component = owner.component;
     match &draft.role {

@@ -8,7 +8,7 @@ use crate::field_path;
 use crate::render::patch::Tree;
 use crate::render::{cue, helm, kube, terraform};
 
-/// What the release of a chart is called among the outputs of its component.
+/// The name of a chart's release among the outputs of its component.
 pub(super) const RELEASE: &str = "release";
 
 /// Objects of no known origin.
@@ -70,7 +70,7 @@ pub(super) fn terraform_object(
         .map_err(|message| Diagnostic::error(Code::BadDefinition, message).into())
 }
 
-/// What a document made by a text template is called: its kind in lower case.
+/// The name of a document from a text template: its kind in lower case.
 pub(super) fn resource_name(object: &Json) -> String {
     object.get("kind").and_then(Json::as_str).unwrap_or("").to_lowercase()
 }

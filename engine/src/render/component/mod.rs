@@ -32,7 +32,7 @@ use crate::plan::{Node, Plan};
 /// More objects from one component are refused.
 const OBJECT_LIMIT: usize = 1000;
 
-/// Whose template runs: for diagnostics.
+/// The owner of the template: for diagnostics.
 pub(super) struct Site<'a> {
     pub(super) document: &'a Document,
     pub(super) definition: &'a Definition,
@@ -139,7 +139,7 @@ pub(super) fn render(
     RenderedComponent { deferred, withheld, ..placed(state, context, environment.requests) }
 }
 
-/// What a component may use of the cluster, and what it asks of it.
+/// The cluster's part of a component: the objects that it may use, and the questions that it asks.
 struct Environment<'a> {
     templates: &'a Templates,
     inputs: &'a Inputs,
@@ -236,7 +236,7 @@ fn drafts(
     if ok { Outcome::Drafts(drafts) } else { Outcome::Failed }
 }
 
-/// What is wrong with the parameters of traits whose component has no workload for them: everything else may come of that.
+/// The parameter errors of traits whose component has no workload for them: all other errors may follow from that.
 fn parameters_of_traits(
     app: &AppFile,
     component: &Component,

@@ -10,7 +10,7 @@ use crate::parse::Component;
 use crate::render::stages::{Deferred, Dispatched, Stages};
 use crate::render::{RenderedObject, Role, cue, labels};
 
-/// What a trait waits for that is rendered when its component is healthy, in the words of upstream.
+/// The message of a trait that is rendered when its component is healthy, in the words of upstream.
 const WAITS: &str = "Waiting for component to be healthy";
 
 /// The stages of one component while it is rendered.

@@ -22,14 +22,14 @@ use crate::steps;
 pub use products::{Component, Origin, Patch, Trait};
 pub use template::Template;
 
-/// What is declared deeper than this is not looked at for parameters that are missing.
+/// Missing parameters are searched down to this depth.
 const MISSING_DEPTH: usize = 16;
 
 impl Template {
     /// Evaluates a component template; the findings are warnings.
     ///
     /// # Errors
-    /// What is wrong with the template or its parameters, or is not known.
+    /// The template or its parameters are wrong, or a value is not known.
     pub fn component(
         &self,
         parameter: &Parameters<'_>,
@@ -56,7 +56,7 @@ impl Template {
     /// Evaluates a trait template; the findings are warnings.
     ///
     /// # Errors
-    /// What is wrong with the template or its parameters, or is not known.
+    /// The template or its parameters are wrong, or a value is not known.
     pub fn trait_(
         &self,
         parameter: &Parameters<'_>,
@@ -69,7 +69,7 @@ impl Template {
             let made = root.and_then(|root| self.make_trait(root.clone(), parameter, context, answers));
             self.with_undeclared(opened.ok(), parameter, made)
         };
-        // What was answered elsewhere decides too: then it is evaluated each time.
+        // Outside answers decide too: then it is evaluated each time.
         match answers {
             Some(answers) if !answers.is_empty() => make(),
             _ => self.once(&[parameter.value(), context], make),
@@ -120,7 +120,7 @@ impl Template {
         Ok(made)
     }
 
-    /// What `processing.http` asks for.
+    /// The request of `processing.http`.
     fn request(&self, root: &Value) -> Result<Request, Diagnostics> {
         let http = root.lookup("processing.http").to_json().map_err(|errors| {
             let missing = self.missing(root);
@@ -141,7 +141,7 @@ impl Template {
         parameter: &Parameters<'_>,
         made: Result<T, Diagnostics>,
     ) -> Result<(T, Diagnostics), Diagnostics> {
-        // What was stopped does not know what it declares.
+        // A stopped evaluation does not know its declared parameters.
         let finished = root.filter(|root| root.within_budget().is_ok());
         let declared = finished.map(|root| root.lookup("parameter"));
         let mut undeclared =
@@ -159,7 +159,7 @@ impl Template {
     /// Evaluates a status text and gives one field of it.
     ///
     /// # Errors
-    /// What is wrong with the text, or that the field has no value.
+    /// The text is wrong, or the field has no value.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
         self.once(&[parameter, context], || {
             let root = self.instance(Input::new("parameter", parameter), context, None).root();
@@ -238,7 +238,7 @@ impl Template {
         let plain = || self.instance(parameter.input(), context, answer).root();
         match run.advance(steps::workload()) {
             Ok(Progress::Done(value)) => Ok(value),
-            // What is not known yet is told as a parameter that is missing.
+            // An unknown value is reported as a missing parameter.
             Ok(Progress::Wait(..)) => Ok(plain()),
             Ok(Progress::Ask(call)) => {
                 let (who, what) = (&call.provider, &call.function);
@@ -290,7 +290,7 @@ impl Template {
         };
         let made = || {
             let made = tree(value, use_, 0);
-            // What ran out while it was walked over lacks fields.
+            // A walk that ran out of its limits lacks fields.
             value.within_budget().map_err(|errors| findings(&self.title, &errors))?;
             made.ok_or_else(too_deep)
         };
@@ -333,7 +333,7 @@ fn missing(value: &Value, depth: usize, report: &mut dyn FnMut(&Value)) {
     for field in value.fields(FieldOptions::default()) {
         let given = field.kind == FieldKind::Regular && field.value.is_concrete();
         match field.value.kind() {
-            // What is wrong is told elsewhere.
+            // Another phase reports the error.
             Kind::Bottom => {}
             _ if !given => report(&field.value),
             Kind::Struct => missing(&field.value, depth + 1, report),

@@ -1,4 +1,4 @@
-//! What a CUE template made, and where in it each part was written.
+//! The products of a CUE template, and the place in it where each part was written.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::render::findings::findings;
 use crate::render::patch::{self, Markers, Tree};
 use crate::render::processing::Request;
 
-/// What a component template makes.
+/// The products of a component template.
 pub struct Component {
     /// The workload.
     pub output: Tree,
@@ -94,7 +94,7 @@ fn given_place(value: &Value) -> Option<Place> {
     Some(Place { file: Arc::from(file), line: number(line), column: number(column) })
 }
 
-/// What a trait template makes.
+/// The products of a trait template.
 #[derive(Default)]
 pub struct Trait {
     /// Change of the workload.
@@ -103,7 +103,7 @@ pub struct Trait {
     pub patch_outputs: Vec<(String, Patch)>,
     /// Objects, in the order of the template; first, without a name, the single `output` of definitions of 0.3.
     pub outputs: Vec<(String, Tree)>,
-    /// What must be answered first; the rest is empty then.
+    /// The open questions; the rest is empty then.
     pub request: Option<Request>,
     /// Where all of it was written, when a CUE template made it.
     pub origin: Option<Origin>,
@@ -128,7 +128,7 @@ impl Patch {
         self.origin.clone().map(|(value, template)| Origin { value, template })
     }
 
-    /// Whether it says how many pods a workload has.
+    /// Whether the template sets the number of pods of a workload.
     pub fn sizes(&self) -> bool {
         self.tree.to_json().pointer("/spec/replicas").is_some_and(Json::is_number)
     }

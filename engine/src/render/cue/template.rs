@@ -15,7 +15,7 @@ use crate::render::limits::Limits;
 use crate::render::{declared, lint};
 use crate::steps;
 
-/// What every template may name without declaring it.
+/// The names that every template may use without declaring them.
 const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
 
 /// A compiled CUE template.
@@ -23,19 +23,19 @@ const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
 pub struct Template {
     pub(super) title: Arc<str>,
     pub(super) template: vela_cue::Template,
-    /// Whether it neither declares nor reads any parameter.
+    /// Whether the template neither declares nor reads any parameter.
     pub(super) ignores_parameters: bool,
-    /// What looks like a slip in the text itself.
+    /// Likely slips in the text itself.
     pub(super) warnings: Arc<Diagnostics>,
     pub(super) asked: Arc<ContextFields>,
-    /// What it calls the content of Secrets that its parameters name.
+    /// The template's names for the content of Secrets that its parameters name.
     pub(super) inserted: Arc<[String]>,
-    /// Whether it may import a package with calls.
+    /// Whether the template may import a package with calls.
     pub(super) asks: bool,
     bounds: Option<Bounds>,
 }
 
-/// Who keeps the evaluations of a template within limits.
+/// The limiter of a template's evaluations.
 #[derive(Clone)]
 struct Bounds {
     guard: Option<Arc<dyn Guard>>,
@@ -44,7 +44,7 @@ struct Bounds {
     exhausted: Arc<Exhausted>,
 }
 
-/// What finding out the declared parameters may use up: they are looked at once, for all who use the template.
+/// The limit of the search for declared parameters: it runs once, for all users of the template.
 const DECLARED_BUDGET: Budget =
     Budget { steps: 200_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
 
@@ -68,7 +68,7 @@ impl Template {
         own: &[&'static dyn Provider],
         packages: &[Arc<KubePackage>],
     ) -> Result<Self, Diagnostics> {
-        // What cannot be followed is told by the plan, with the component that uses it.
+        // The plan reports markers that cannot be followed, with the component that uses them.
         let marked = secret_parameters(text, era).unwrap_or_default();
         let inserted: Arc<[String]> = marked.into_iter().map(|marked| marked.name).collect();
         let mut around = SURROUNDINGS.to_owned();
@@ -157,7 +157,7 @@ impl Template {
         DefinitionPlace::new(self.title.to_string(), line, column)
     }
 
-    /// What looks like a slip in the text itself, as warnings.
+    /// Likely slips in the text itself, as warnings.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }

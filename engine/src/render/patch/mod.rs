@@ -19,7 +19,7 @@ use crate::field_path;
 pub struct Conflict {
     /// Where in the patched object.
     pub path: String,
-    /// What happens there.
+    /// The conflict.
     pub message: String,
 }
 
@@ -103,7 +103,7 @@ fn merge(
     }
 }
 
-/// What is left of a constraint once there is a value.
+/// The rest of a constraint once there is a value.
 fn meet(constraint: &dyn Constraint, value: &Json, path: &str) -> Result<Json, Conflict> {
     constraint.meet(value).map_err(|message| Conflict { path: path.to_owned(), message })
 }
@@ -114,8 +114,8 @@ fn constrain(base: &mut Tree, constraint: &dyn Constraint, path: &mut String) ->
     merge(base, &Tree::from(&met), &Markers::default(), None, path)
 }
 
-/// Unifies two lists: by key where the patch names one, else by position. A base list may grow; a patch list
-/// only where it ends in `...`. What either says of its further elements holds for those of the other.
+/// Unifies two lists: by key where the patch names one, else by position. A base list may grow; a patch list only where
+/// it ends in `...`. A constraint of either on further elements holds for those of the other.
 fn merge_lists(
     base: &mut Tree,
     patch: &Tree,
@@ -174,7 +174,7 @@ struct Line {
     matched: Vec<usize>,
 }
 
-/// Lines the patch list up with the base list by the literals at `keys`. Nothing when no element of the patch has
+/// Lines the patch list up with the base list by the literals at `keys`. Gives nothing when no element of the patch has
 /// a key, or when some key is not a literal: then lists match by position.
 ///
 /// As upstream does: base elements without the key take no place in the line, so those behind them move up; each of

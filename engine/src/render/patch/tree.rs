@@ -42,11 +42,11 @@ pub struct Field {
     pub name: String,
     /// Its value.
     pub value: Tree,
-    /// What its comments ask for.
+    /// The marks in its comments.
     pub markers: Markers,
 }
 
-/// What comments ask of a patch.
+/// The marks of comments on a patch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markers {
     /// Fields that identify list elements (`a,b` are tried in turn); inherited by everything below.
@@ -61,7 +61,7 @@ pub struct Markers {
 pub struct Incomplete {
     /// Where.
     pub path: String,
-    /// What stands there.
+    /// The value at that place.
     pub text: String,
 }
 
@@ -144,7 +144,7 @@ impl Tree {
         }
     }
 
-    /// What stands at a dotted path.
+    /// The value at a dotted path.
     pub(super) fn key(&self, path: &str) -> Key<'_> {
         let mut tree = self;
         for name in path.split('.') {
@@ -160,7 +160,7 @@ impl Tree {
     }
 }
 
-/// What identifies an element of a list.
+/// The key of an element of a list.
 pub(super) enum Key<'a> {
     None,
     Literal(&'a Json),

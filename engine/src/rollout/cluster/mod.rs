@@ -41,7 +41,7 @@ struct Cluster {
     status: RolloutStatus,
     sets: BTreeMap<&'static str, Set>,
     is_turned: bool,
-    /// What the caches of the controller show.
+    /// The objects in the caches of the controller.
     seen: BTreeMap<&'static str, Set>,
     now: Timestamp,
     version: i64,
@@ -50,7 +50,7 @@ struct Cluster {
 
 const SOURCE: &str = "source";
 const TARGET: &str = "target";
-/// What the rollout had given another target before it was turned round.
+/// The pods that the rollout had given another target before it was turned round.
 const LEFTOVER: &str = "leftover";
 const NAMES: [&str; 3] = [SOURCE, LEFTOVER, TARGET];
 

@@ -1,4 +1,4 @@
-//! What holds for every plan and every order of events: the sizes' bounds, and that a rollout ends or says what it waits for.
+//! Properties of every plan and every order of events: the sizes' bounds, and that a rollout ends or says what it waits for.
 
 use super::*;
 use crate::rollout::preview::{Preview, Strategy, preview};
@@ -304,7 +304,7 @@ fn a_rollout_goes_back_from_any_moment_and_costs_no_pods() {
         if !is_half_way(State::of(&cluster.status)) {
             continue;
         }
-        // Nothing that holds a rollout up holds up its way back.
+        // The obstacles of a rollout do not hold up its way back.
         cluster.plan.paused = random.chance(50);
         cluster.plan.batch_partition = random.chance(50).then_some(0);
         let least = cluster.available().min(known.least_available);

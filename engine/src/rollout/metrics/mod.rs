@@ -37,14 +37,14 @@ pub struct Measurement {
     pub path: String,
     /// Where address and query come from.
     pub origin: Origin,
-    /// What placeholders in the query mean.
+    /// The values of placeholders in the query.
     pub words: BTreeMap<&'static str, String>,
 }
 
 /// How a measurement ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What was asked, as far as it came to that.
+    /// The query, as far as it came to one.
     pub query: Option<String>,
     /// The number, or why there is none.
     pub value: Result<f64, String>,
@@ -64,9 +64,9 @@ pub enum Gate {
 /// A batch that is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measuring {
-    /// What was measured, for the status.
+    /// The measurement, for the status.
     pub analysis: CanaryAnalysis,
-    /// What is to be measured now; may be nothing.
+    /// The metrics to measure now; may be none.
     pub due: Vec<Measurement>,
     /// Seconds until more is due.
     pub seconds_left: u64,
@@ -75,7 +75,7 @@ pub struct Measuring {
     now: Timestamp,
 }
 
-/// What measurements came to.
+/// The result of measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every metric was in its range often enough.
@@ -91,7 +91,7 @@ pub enum Verdict {
     },
 }
 
-/// What a gate looks at.
+/// The inputs of a gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The plan as it is now.
@@ -184,7 +184,7 @@ pub fn gate(seen: &Seen<'_>, words: &BTreeMap<&'static str, String>) -> Gate {
     })
 }
 
-/// What is known of a metric; nothing of one that was written anew.
+/// The memory of a metric; nothing of one that was written anew.
 fn entry(known: Option<&CanaryAnalysis>, path: &str, metric: &CanaryMetric) -> MetricStatus {
     let definition = definition(metric);
     let same = |each: &&MetricStatus| each.path == path && each.definition == definition;
@@ -223,7 +223,7 @@ fn interval(metric: &CanaryMetric) -> SignedDuration {
     check::duration(written).unwrap_or(SignedDuration::from_mins(1))
 }
 
-/// What is wrong with a value, if something is.
+/// The error in a value, if there is one.
 fn misses(metric: &CanaryMetric, value: f64) -> Option<String> {
     let Some(range) = &metric.metrics_range else {
         return Some("metricsRange is missing, so no value can be right".to_owned());

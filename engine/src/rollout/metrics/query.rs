@@ -28,7 +28,7 @@ pub enum Origin {
     Nowhere(String),
 }
 
-/// What is asked of whom.
+/// The query and its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// Address of the server.
@@ -61,7 +61,7 @@ impl Origin {
     }
 }
 
-/// Is it a provider that can be asked? Nothing is the only one.
+/// Is it a supported provider? An empty type means Prometheus.
 pub(super) fn known(provider: &str) -> Result<(), String> {
     match provider {
         "" | PROMETHEUS => Ok(()),
@@ -77,7 +77,7 @@ pub(super) fn is_template(api_version: &str, kind: &str) -> bool {
     )
 }
 
-/// What a template asks: a MetricTemplate of Flagger, or a ConfigMap with `address` and `query`.
+/// The query of a template: a MetricTemplate of Flagger, or a ConfigMap with `address` and `query`.
 ///
 /// # Errors
 /// It is no template of a metric, lacks a field, or asks for what is not done, such as sending credentials.

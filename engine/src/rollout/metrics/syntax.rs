@@ -8,7 +8,7 @@ pub const DEFAULT_INTERVAL: &str = "1m";
 pub const PAUSE: &str = "Pause";
 /// The rollout goes back to where it came from.
 pub const REVERT: &str = "Revert";
-/// What placeholders in a query may name.
+/// The names that placeholders in a query may have.
 pub(super) const WORDS: [&str; 6] = ["batch", "interval", "name", "namespace", "source", "target"];
 
 /// A bound as a number: `3`, `"0.05"`, or `"5%"`, which is 0.05.

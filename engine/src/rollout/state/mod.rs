@@ -26,7 +26,7 @@ pub struct State {
     pub batch: BatchRollingState,
 }
 
-/// What happened.
+/// The event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Target or source were changed.
@@ -77,7 +77,7 @@ pub enum Input {
     },
 }
 
-/// What has to be told besides the status' own fields.
+/// The report beside the status' own fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// A condition is set.
@@ -291,7 +291,7 @@ fn happened(status: &RolloutStatus, state: State, event: Event) -> (RolloutStatu
     }
     let mut effects = if tells { vec![Effect::positive(state.condition())] } else { Vec::new() };
     if let (Some(revert), R::Finalising) = (&status.revert, state.rolling) {
-        // What was asked for has not come about.
+        // The requested state has not come about.
         State { rolling: R::RolloutFailed, ..after }.write(&mut next);
         let message = Some(format!("the rollout went back to its source: {}", revert.reason));
         effects.push(Effect::Condition { type_: ROLLOUT_REVERTED, holds: true, message });

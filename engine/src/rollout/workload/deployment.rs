@@ -3,7 +3,8 @@
 //! A batch ends with at least its goal on the target and at most the rest on the source. IncreaseFirst shrinks the source
 //! only when the target's pods are ready; DecreaseFirst grows the target only when the source's pods are gone.
 //!
-//! What a rollout had given another target before it was turned round counts as a part of the source, the first to go.
+//! Pods that a rollout had given another target before it was turned round count as a part of the source, the first to
+//! go.
 
 use serde_json::{Value as Json, json};
 use vela_kinds::readiness::is_observed;
@@ -180,7 +181,7 @@ impl Replace {
             (room, left) = (room - kept, left + kept);
             writes.extend(claim(each, view.owner, started(json!({"replicas": kept})))?);
         }
-        // What runs on the target already stays: a rollout that is turned round must not cost pods.
+        // Running pods of the target stay: a rollout that is turned round must not cost pods.
         let replicas = (total - there - left).max(running(target)).max(0);
         writes.extend(claim(target, view.owner, started(json!({"replicas": replicas})))?);
         let step =

@@ -37,7 +37,7 @@ impl InPlace {
             .then(|| format!("{} is still being scaled: it has {pods} of {wanted} pods", named(object)))
     }
 
-    /// What its controller calls the newest pod template.
+    /// The controller's name for the newest pod template.
     fn revision(self, object: &Json) -> Option<&str> {
         let revision = match self.0 {
             InPlaceKind::AdvancedDaemonSet => &object["status"]["daemonSetHash"],
@@ -82,7 +82,7 @@ impl InPlace {
         fields
     }
 
-    /// Nothing may change before the rollout begins; otherwise there would be nothing to do in batches.
+    /// No pod may change before the rollout begins; otherwise no batch would have pods to change.
     fn not_held(self, object: &Json) -> Option<String> {
         match self.0.paused() {
             Some(pointer) => {

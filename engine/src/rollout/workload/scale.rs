@@ -94,7 +94,7 @@ fn sizes_end(sizes: &Sizes<'_>) -> i64 {
     i64::try_from(sizes.count()).unwrap_or(i64::MAX)
 }
 
-/// What was rolled out must lie between the ends of the batch before and of this one, whichever way it goes.
+/// The number of rolled pods must lie between the ends of the batch before and of this one, in either direction.
 pub(super) fn check_upgraded(view: &View<'_>, sizes: &Sizes<'_>) -> Result<(), WorkloadStep> {
     let upgraded = i64::from(view.status.upgraded_replicas);
     let (before, goal) = (sizes.goal(view.batch() - 1), sizes.goal(view.batch()));

@@ -1,11 +1,12 @@
-//! What a rollout looks at in one step of a workload, what the step may ask for, and what every way to roll out can do.
+//! The inputs of one step of a workload, the actions that the step may ask for, and the operations of every way to roll
+//! out.
 
 use serde_json::Value as Json;
 use vela_crds::{RolloutPlan, RolloutStatus};
 
 use crate::observed::ObjectKey;
 
-/// What a rollout looks at in one reconcile.
+/// The inputs of a rollout in one reconcile.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The plan as it is now.
@@ -23,11 +24,11 @@ pub struct View<'a> {
     pub target: Option<&'a Json>,
     /// The pods of the target.
     pub pods: &'a [Json],
-    /// Who rolls out.
+    /// The owner of the rollout.
     pub owner: &'a Owner,
 }
 
-/// Who rolls out, as owner references name it.
+/// The owner of the rollout, as owner references name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// `core.oam.dev/v1beta1`.
@@ -60,7 +61,7 @@ pub enum Outcome {
 pub enum Write {
     /// A merge patch; it names the version that was read, so that nothing is decided on what is no longer so.
     Patch {
-        /// What is patched.
+        /// The patched object.
         object: ObjectKey,
         /// With what.
         patch: Json,
@@ -85,7 +86,7 @@ pub struct Note {
     pub message: String,
 }
 
-/// What the status shall remember; nothing stays as it is.
+/// The memory for the status; without one the status stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Pods before.
@@ -107,17 +108,17 @@ pub struct Record {
 pub struct WorkloadStep {
     /// How it ended.
     pub outcome: Outcome,
-    /// What is to be written, in order.
+    /// The writes, in order.
     pub writes: Vec<Write>,
-    /// What people are told.
+    /// The message for people.
     pub notes: Vec<Note>,
-    /// What the status shall remember.
+    /// The memory for the status.
     pub record: Record,
 }
 
-/// What every way to roll out can do. Each step may be asked for again, and then asks for nothing that is done.
+/// The operations of every way to roll out. Each step may be asked for again, and then asks for nothing that is done.
 pub trait Workload {
-    /// Does the plan fit? Nothing is claimed yet.
+    /// Does the plan fit? The rollout has claimed no workload yet.
     fn verify(&self, view: &View<'_>) -> WorkloadStep;
     /// Claims the workloads and brings them into the position from which batches start.
     fn initialize(&self, view: &View<'_>) -> WorkloadStep;
@@ -127,7 +128,7 @@ pub trait Workload {
     fn check_batch(&self, view: &View<'_>) -> WorkloadStep;
     /// Does the bookkeeping still agree with the workloads?
     fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep;
-    /// Lets go. What is not there needs no letting go.
+    /// Lets go. An absent workload needs no release.
     fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep;
 }
 

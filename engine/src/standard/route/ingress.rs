@@ -123,7 +123,7 @@ fn spec(route: &Route, rule: &RouteRule, service: &BackendService, name: &str, a
             },
         };
         json!({
-            // What the older version meant where it said nothing.
+            // The default of the older version.
             "pathType": "ImplementationSpecific",
             "backend": { "service": { "name": service.service_name, "port": port } },
         })

@@ -13,7 +13,7 @@ use vela_crds::standard_oam_dev::route::RouteTls;
 /// The trait kind.
 pub const KIND: &str = "Route";
 
-/// Who serves the traffic.
+/// The server of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// ingress-nginx.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::at;
 
-/// What was read for a route; an error is why something could not be read or found.
+/// The objects read for a route; an error is why one could not be read or found.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// The issuer's name and the issuer, where the route has one of its own.
@@ -29,7 +29,7 @@ pub const READY: &str = "Ready";
 /// The summary while something is waited for.
 pub const SYNCED: &str = "Synced";
 
-/// What a route still waits for.
+/// The open waits of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// The cause in one word.

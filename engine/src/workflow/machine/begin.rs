@@ -115,7 +115,7 @@ impl<'a> Machine<'a> {
         before.any(|other| phase(other) == Some(StepPhase::Failed))
     }
 
-    /// What an `if` knows of every step that was looked at, by name.
+    /// The fields of every observed step in an `if`, by name.
     fn statuses(&self) -> Json {
         let all = self.status.all().map(|step| (step.name.clone(), status_of(step)));
         Json::Object(all.collect())
@@ -145,7 +145,7 @@ impl<'a> Machine<'a> {
         context
     }
 
-    /// What the step of this name gives to others.
+    /// The values that the step of this name gives to others.
     pub(in crate::workflow) fn outputs(&self, step: &str) -> &'a [StepOutput] {
         self.spec.step(step).map(|step| step.outputs.as_slice()).unwrap_or_default()
     }
@@ -180,14 +180,14 @@ impl<'a> Machine<'a> {
             status.set(StepPhase::Running, None, "", now);
         }
         let (id, name, type_) = (status.id.clone(), step.name.clone(), step.type_.clone());
-        // What is made of a confidential value is confidential.
+        // A value made of a confidential one is confidential.
         if step.inputs.iter().any(|input| self.values.is_confidential(&input.from)) {
             self.conceal(&step.name);
         }
         Task { id, name, type_, group, properties }
     }
 
-    /// What is said of the step; begun, where it is looked at for the first time.
+    /// The status of the step; begun, where it is looked at for the first time.
     pub(super) fn entry(&mut self, step: &StepSpec, phase: StepPhase, now: Timestamp) -> &mut StepStatus {
         let group = self.group_of(&step.name);
         let time = now.to_string();
@@ -239,14 +239,14 @@ impl<'a> Machine<'a> {
         }
         for output in &step.outputs {
             if self.values.get(&output.name).is_none() {
-                // Nothing has a size, and what is not there has no other value.
+                // `null` takes no room, and an absent output has no other value.
                 let _ = self.values.set(&output.name, Json::Null);
             }
         }
     }
 }
 
-/// What an `if` knows of a step.
+/// The fields of a step in an `if`.
 fn status_of(step: &StepStatus) -> Json {
     let reason = step.reason.map(Reason::as_str).unwrap_or_default();
     let is = |reason: Reason| step.reason == Some(reason);

@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
         status.is_some_and(|status| status.phase != StepPhase::Pending || !status.sub_steps.is_empty())
     }
 
-    /// What a group is passed over or ended for, its steps are, too.
+    /// The reason for which a group is passed over or ended holds for its steps, too.
     fn pass_on(&mut self, group: &'a StepSpec, now: Timestamp) {
         let Some(status) = self.status.step(&group.name) else { return };
         let (phase, reason, message) = (status.phase, status.reason, status.message.clone());

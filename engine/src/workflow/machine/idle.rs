@@ -16,7 +16,7 @@ impl Machine<'_> {
         Idle::Suspended { until: None }
     }
 
-    /// Nothing of any step can go on now.
+    /// No step can go on now.
     pub(super) fn idle(&mut self, now: Timestamp) -> Idle {
         if self.spec.all().all(|(_, step)| self.is_finished(step)) {
             return self.finish(now);

@@ -49,7 +49,7 @@ pub struct Machine<'a> {
     spec: &'a WorkflowSpec,
     status: RunStatus,
     values: RunValues,
-    /// What steps may name as `context`.
+    /// The values that steps may name as `context`.
     context: Json,
     limits: RunLimits,
     /// Steps that were given out, by name.
@@ -83,7 +83,7 @@ impl<'a> Machine<'a> {
         &mut self.values
     }
 
-    /// What the step of this name gives comes from a Secret: so do the answers that are recorded of it.
+    /// The values of the step of this name come from a Secret: so do its recorded answers.
     pub fn conceal(&mut self, step: &str) {
         for output in self.outputs(step) {
             self.values.conceal(&output.name);
@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The step that is to be run now, or why none is. What was reported before is stored by now.
+    /// The step that is to be run now, or why none is. The caller has stored the former reports by now.
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.forget_calls();
         if self.status.finished {
@@ -134,7 +134,7 @@ impl<'a> Machine<'a> {
         self.status.all().filter(|step| self.is_over(step)).count()
     }
 
-    /// Nothing of this step goes on. Where failures suspend the run, what failed is tried again after it is resumed.
+    /// The step is over for now. Where failures suspend the run, a failed step is tried again after the run is resumed.
     fn is_over(&self, step: &StepStatus) -> bool {
         match self.limits.suspend_on_failure {
             true => step.is_finished() && step.phase != StepPhase::Failed,
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
                 }
                 self.values.resume(&id, now);
             }
-            // What it waits for was not stored before the process was ended: it says so once more.
+            // The reason of its wait was not stored before the process ended: it says so once more.
             StepPhase::Suspending => {}
             // A user resumed it.
             StepPhase::Running => self.values.resume(&id, now),

@@ -1,4 +1,4 @@
-//! What became of a step → its status, its values, and what that means for the run.
+//! The result of a step → its status, its values, and the effect on the run.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::workflow::phase::{Reason, StepPhase};
 use crate::workflow::run_status::{after, seconds};
 use crate::workflow::spec::StepSpec;
 
-/// What a run says that is suspended because of a failure, in the words of upstream.
+/// The message of a run that is suspended because of a failure, in the words of upstream.
 pub(super) const SUSPENDED_AFTER_FAILURE: &str =
     "The workflow suspends automatically because the failed times of steps have reached the limit";
 

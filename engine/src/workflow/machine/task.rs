@@ -1,4 +1,4 @@
-//! What a machine gives out and takes in: a step with its parameters, what became of it, or why there is none to be run.
+//! The outputs and inputs of a machine: a step with its parameters, its result, or why there is none to be run.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value as Json;
@@ -8,10 +8,10 @@ use crate::workflow::phase::RunPhase;
 
 /// How long an id is.
 const ID_LENGTH: usize = 10;
-/// What ids are made of.
+/// The parts of ids.
 const ID_LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// What a run keeps within.
+/// The limits of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLimits {
     /// Failures of one step that are followed by another try.
@@ -22,7 +22,7 @@ pub struct RunLimits {
     pub longest_wait: SignedDuration,
     /// The longest wait after a failure.
     pub longest_failure_wait: SignedDuration,
-    /// What tells this run from any other, for the ids of its steps.
+    /// The identity of this run, for the ids of its steps.
     pub seed: String,
 }
 
@@ -38,12 +38,12 @@ impl Default for RunLimits {
     }
 }
 
-/// What comes next.
+/// The next action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     /// This step is to be run.
     Execute(Task),
-    /// Nothing for now.
+    /// No step for now.
     Idle(Idle),
 }
 
@@ -57,7 +57,7 @@ pub enum Idle {
     },
     /// A person is waited for, or this time.
     Suspended {
-        /// Nothing, where only a person can go on.
+        /// No step, where only a person can go on.
         until: Option<Timestamp>,
     },
     /// The run is over.
@@ -79,14 +79,14 @@ pub struct Task {
     pub properties: Json,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepOutcome {
     /// It is done.
     Done {
         /// Each of its outputs by name, or why there is none.
         outputs: Vec<(String, Result<Json, String>)>,
-        /// What it says of itself.
+        /// The step's own message.
         message: String,
     },
     /// It is not done yet.
@@ -100,7 +100,7 @@ pub enum StepOutcome {
         field: String,
         /// It goes on by itself after that time.
         duration: Option<String>,
-        /// What to show.
+        /// The message to show.
         message: String,
     },
     /// It says itself that it has failed.
@@ -115,12 +115,12 @@ pub enum StepOutcome {
     },
     /// Something went wrong that another try may mend.
     Error {
-        /// What.
+        /// The error.
         message: String,
     },
     /// Something is wrong that no other try mends: the template, or its parameters.
     Broken {
-        /// What.
+        /// The error.
         message: String,
     },
 }

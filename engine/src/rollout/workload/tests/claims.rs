@@ -1,4 +1,4 @@
-//! Who holds a workload while it is rolled out, and who holds it afterwards.
+//! Tests the holder of a workload during and after a rollout.
 
 use super::super::object::{claim, foreign_controller, release};
 use super::*;
