@@ -9,7 +9,7 @@ pub(crate) enum Error {
     /// The request itself is wrong.
     #[error("{0}")]
     BadRequest(String),
-    /// Who asks has no session.
+    /// The client has no session.
     #[error(
         "this console needs the link that `vela dashboard` printed when it started; open that link again, or start it anew"
     )]
@@ -19,12 +19,12 @@ pub(crate) enum Error {
         "this link was used already, and a link can be used once; start `vela dashboard` anew for another one"
     )]
     UsedToken,
-    /// Asked for by a name that is not ours.
+    /// The request has a foreign host name.
     #[error("this console answers only to {expected}, and was asked for as {asked:?}")]
     WrongHost {
-        /// What the request says.
+        /// The value in the request.
         asked: String,
-        /// What it should say.
+        /// The expected value.
         expected: String,
     },
     /// There is nothing of that name.

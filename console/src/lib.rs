@@ -7,7 +7,7 @@
 //!
 //! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It only ever reads, and
 //! only what the client it was given may read. Objects are judged by the same readiness rules the controllers use; the
-//! console has none of its own. What a Secret contains is neither asked for nor shown.
+//! console has none of its own. It neither asks for the content of Secrets nor shows it.
 //!
 //! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Error;
 
-/// What is asked for.
+/// The endpoint of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// Exchanges the token of the link for a session.
@@ -47,20 +47,20 @@ pub(crate) enum Endpoint {
     WatchApplications,
     /// Changes of one application and of its objects.
     WatchApplication,
-    /// What this table says, for programs.
+    /// This table as an OpenAPI document, for programs.
     OpenApi,
 }
 
 /// One path.
 #[derive(Debug)]
 pub(crate) struct Route {
-    /// What it stands for.
+    /// The endpoint of the path.
     pub(crate) endpoint: Endpoint,
     /// The path; `{name}` stands for any name.
     pub(crate) path: &'static str,
     /// Parameters behind `?`.
     pub(crate) query: &'static [&'static str],
-    /// What it answers, in a sentence.
+    /// The answer, in a sentence.
     pub(crate) summary: &'static str,
 }
 

@@ -109,7 +109,7 @@ impl Console {
         let access = &self.inner.access;
         let mut answer = response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole("see /\n"));
         answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
-        // Who only looks whether a link works does not use it up.
+        // A client that only looks whether a link works does not use it up.
         if method == Method::GET && !access.has_session(headers) {
             let cookie = access.enter(query.text("token").unwrap_or_default())?;
             let cookie = HeaderValue::try_from(cookie).map_err(|_| Error::NoSession)?;

@@ -25,7 +25,7 @@ impl Server {
     /// Binds a loopback port (0 takes a free one) and serves in the background what `console` makes for its address.
     ///
     /// # Errors
-    /// What the system said, for instance that the port is taken.
+    /// The error of the system, for instance that the port is taken.
     pub async fn start(port: u16, console: impl FnOnce(SocketAddr) -> Console) -> std::io::Result<Self> {
         let listener = vela_listen::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
         let address = listener.local_addr()?;

@@ -60,7 +60,7 @@ pub(crate) fn changes(
     body(events)
 }
 
-/// What `look` gives, whenever it gives something else than before; ends after a failure.
+/// The values of `look`, each that differs from the one before; ends after a failure.
 pub(crate) fn looks<T, F>(look: impl Fn() -> F + Clone + Send + 'static, place: Place) -> Body
 where
     T: Serialize + Send,

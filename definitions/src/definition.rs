@@ -15,7 +15,7 @@ pub struct Definition {
     pub template: Option<&'static str>,
     /// How health and a line for people are read from the objects.
     pub status: StatusTexts,
-    /// What CUE has no say in.
+    /// The fields of a definition outside its CUE text.
     pub attributes: Attributes,
 }
 
@@ -45,7 +45,7 @@ pub struct StatusTexts {
     pub message: Option<&'static str>,
 }
 
-/// What CUE has no say in, by kind of definition.
+/// The fields of a definition outside its CUE text, by kind of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attributes {
     /// Of a component.

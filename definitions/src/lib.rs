@@ -1,10 +1,9 @@
 //! Built-in definitions of components, traits, policies and workflow steps, embedded.
 //!
-//! The CUE texts lie beside this crate: `components/*.cue`, `traits/*.cue`, `policies/*.cue` and
-//! `steps/*.cue` are the templates (parameter, output, patch, calls), `status/*.cue` say how health and a line for people are read from
-//! the objects. A text is the whole template, as it stands in `spec.schematic.cue.template`.
-//! What CUE has no say in (description, workload kind, where a trait may go) stands in
-//! `components.rs`, `traits.rs`, `policies.rs`, `steps.rs`, `standard.rs` and `v1alpha2.rs` as plain data, so that nothing is parsed before it is needed.
+//! The CUE texts lie beside this crate: `components/*.cue`, `traits/*.cue`, `policies/*.cue` and `steps/*.cue` are the templates (parameter, output,
+//! patch, calls), `status/*.cue` say how health and a line for people are read from the objects. A text is the whole template, as it stands in
+//! `spec.schematic.cue.template`. Fields outside the CUE text (description, workload kind, where a trait may go) stand in `components.rs`,
+//! `traits.rs`, `policies.rs`, `steps.rs`, `standard.rs` and `v1alpha2.rs` as plain data, so that nothing is parsed before it is needed.
 //!
 //! Parameters and results are those of KubeVela's definitions of the same name; the texts are
 //! ours. `tests/known_differences.md` lists where results differ, and why.

@@ -1,4 +1,4 @@
-//! The policy types. What each does is in the engine, and what it asks for stands here, for people and for tools.
+//! The policy types. The engine carries them out; their parameters stand here, for people and for tools.
 
 use crate::definition::{Attributes, Definition, Kind, StatusTexts};
 

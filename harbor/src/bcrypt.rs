@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 const WORDS: usize = 18 + 4 * 256;
 /// Words beyond them, which take up what division loses.
 const SPARE: usize = 4;
-/// What is encrypted, and how often.
+/// The encrypted text, and the number of rounds.
 const TEXT: &[u8; 24] = b"OrpheanBeholderScryDoubt";
 const TIMES: usize = 64;
 /// The alphabet of the text.

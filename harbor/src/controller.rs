@@ -51,7 +51,7 @@ const SWEPT: [kinds::Kind; 18] = [
     kinds::goharbor("Trivy"),
 ];
 
-/// What all controllers share.
+/// The parts that all controllers share.
 #[derive(Clone)]
 pub struct Operator {
     client: kube::Client,
@@ -175,7 +175,7 @@ impl Pass<'_> {
     async fn run(&self, live: &DynamicObject, resource: &ApiResource) -> Result<(Verdict, Requeue), Failure> {
         let nodes = match self.children().await? {
             Ok(nodes) => nodes,
-            // What is missing wakes the object when it comes: it was read.
+            // The reconcile read the missing object, so its creation wakes it.
             Err(error) => return Ok((Verdict::of_build(&error), Requeue::WhenChanged)),
         };
         let mut graph = Graph::new();
@@ -308,7 +308,7 @@ impl Pass<'_> {
         for (api_version, kind) in SWEPT {
             let owned = match self.reads.owned_by(api_version, kind, namespace, uid).await {
                 Ok(owned) => owned,
-                // What the cluster does not know, it does not have.
+                // The cluster does not have a kind that it does not know.
                 Err(dynamic_watch::Error::Missing { .. }) => continue,
                 Err(error) => return Err(Failure::retry(error)),
             };

@@ -12,7 +12,7 @@ pub enum Error {
         object: String,
         /// The path of the field.
         field: String,
-        /// What is expected, and what to do.
+        /// The expected form and the remedy.
         expected: String,
     },
     /// Which image to run cannot be known.
@@ -46,7 +46,7 @@ pub enum Error {
         field: String,
         /// The secret.
         name: String,
-        /// What it lacks.
+        /// The missing field.
         key: String,
     },
     /// A child cannot have the name it would get.
@@ -70,7 +70,7 @@ pub enum Error {
     Graph {
         /// Kind, namespace and name.
         object: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
 }

@@ -31,7 +31,7 @@ struct Args {
     /// Where images come from, unless a Harbor says otherwise
     #[arg(long, env = "IMAGE_SOURCE_REPOSITORY", default_value = "goharbor", value_name = "REPOSITORY")]
     image_repository: String,
-    /// What is added to the tag of each image
+    /// Suffix of the tag of each image
     #[arg(long, env = "IMAGE_SOURCE_TAG_SUFFIX", default_value = "", value_name = "TEXT")]
     image_tag_suffix: String,
     /// The class that is written on every child
@@ -76,13 +76,13 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
             let kubeconfig = Kubeconfig::read_from(file)?;
             kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
         }
-        // What kube says while it chooses quotes the file in the log, so the choice is made here.
+        // The log lines of kube's own choice quote the file, so the choice is made here.
         None => match kube::Config::from_kubeconfig(&KubeConfigOptions::default()).await {
             Ok(config) => config,
             Err(_) => kube::Config::incluster()?,
         },
     };
-    // What the server puts off is sent again by the limiter, which has to hear of it.
+    // The limiter sends a request again that the server puts off, so it has to hear of it.
     config.default_retry = false;
     let client = RequestLimiter::new(args.requests_in_flight).client(&kube::Client::try_from(config)?);
     let settings = Settings {

@@ -14,16 +14,16 @@ use crate::parts::{Error, Id, Node, Settings, kinds};
 /// Which operator looks after an object.
 const CLASS: &str = "goharbor.io/class";
 
-/// What a mutation may know.
+/// The inputs of a mutation.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Whose child it is.
+    /// The owner of the child.
     pub owner: &'a Owner,
     /// The child.
     pub node: &'a Node,
-    /// What it waits for, as it is.
+    /// Its dependencies, as they are.
     pub needs: &'a BTreeMap<Id, Value>,
-    /// What the operator decides.
+    /// The settings of the operator.
     pub settings: &'a Settings,
 }
 
@@ -118,7 +118,7 @@ fn owner(object: &mut Value, context: &Context<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a dependency was when the child was written: what it holds where that is no secret, else its version.
+/// The state of a dependency when the child was written: its content where that is no secret, else its version.
 fn checksum(live: &Value) -> String {
     match live["kind"].as_str() {
         Some("ConfigMap") => {

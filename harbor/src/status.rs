@@ -1,4 +1,4 @@
-//! What became of an object → its status, and whether and when another try is worth while.
+//! The result for an object → its status, and whether and when another try is worth while.
 
 use serde_json::{Value, json};
 use vela_runtime::apply;
@@ -23,7 +23,7 @@ pub(crate) enum ChildError {
         kind: String,
         /// Namespace and name.
         name: String,
-        /// What is missing.
+        /// The missing object.
         message: String,
     },
     /// It belongs to others and does not exist.
@@ -45,7 +45,7 @@ pub(crate) enum ChildError {
     },
 }
 
-/// What a condition says.
+/// The content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// One word why something failed; nothing where nothing did.

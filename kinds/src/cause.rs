@@ -53,7 +53,7 @@ pub struct Cause {
     pub reason: CauseReason,
     /// The path of the field, e.g. `spec.ports[0].name`.
     pub field: String,
-    /// What is said after `field: `.
+    /// The text after `field: `.
     pub message: String,
 }
 

@@ -22,7 +22,7 @@ const VALUE_FORM: &str = "a valid label must be an empty string or consist of al
 /// Checks the name of an object by the rule of its built-in kind.
 ///
 /// # Errors
-/// What is wrong with it, in the words of the API server.
+/// The error, in the words of the API server.
 pub fn object_name(kind: &str, name: &str) -> Result<(), String> {
     match kind {
         // Names of these may hold colons; they only must be one path segment.
@@ -70,7 +70,7 @@ pub(crate) fn subdomain_problems(name: &str) -> Vec<String> {
 /// A DNS label (RFC 1123).
 ///
 /// # Errors
-/// What is wrong with it, in the words of the API server.
+/// The error, in the words of the API server.
 pub fn dns_label(name: &str) -> Result<(), String> {
     first(dns_label_problems(name))
 }
@@ -78,7 +78,7 @@ pub fn dns_label(name: &str) -> Result<(), String> {
 /// A DNS subdomain (RFC 1123).
 ///
 /// # Errors
-/// What is wrong with it, in the words of the API server.
+/// The error, in the words of the API server.
 pub fn subdomain(name: &str) -> Result<(), String> {
     first(subdomain_problems(name))
 }
@@ -93,7 +93,7 @@ fn is_name_part(text: &str) -> bool {
 /// `prefix/name` as in labels, annotations and finalizers.
 ///
 /// # Errors
-/// What is wrong with it, in the words of the API server.
+/// The error, in the words of the API server.
 pub fn qualified_name(key: &str) -> Result<(), String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -121,7 +121,7 @@ pub fn qualified_name(key: &str) -> Result<(), String> {
 /// The value of a label.
 ///
 /// # Errors
-/// What is wrong with it, in the words of the API server.
+/// The error, in the words of the API server.
 pub fn label_value(value: &str) -> Result<(), String> {
     first(problems(value, LABEL_MAX, value.is_empty() || is_name_part(value), VALUE_FORM))
 }

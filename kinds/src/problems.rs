@@ -1,14 +1,14 @@
 //! An object that is not stored yet in; everything in it that an API server would drop or refuse, out.
 //!
-//! What is unknown, of the wrong type or against a rule is reported together, each at its field. Kinds that are not built in
-//! pass: their schemas are elsewhere.
+//! Reports unknown fields, wrong types and broken rules together, each at its field. Kinds that are not built in pass: their
+//! schemas are elsewhere.
 
 use serde_json::Value;
 
 use crate::types::{self, Scalar, Type};
 use crate::{apply_defaults, check, names, prune, validate};
 
-/// What is nested deeper than this is not looked at.
+/// Deeper values are not looked at.
 const MAX_DEPTH: usize = 200;
 
 /// More problems of one object help no user.
@@ -19,7 +19,7 @@ const MAX_PROBLEMS: usize = 100;
 pub struct Problem {
     /// Its field, `spec.ports[0].port`.
     pub field: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
     /// For a field that the kind does not have: the fields it has in this place.
     pub known: Vec<&'static str>,
@@ -144,7 +144,7 @@ impl Walk<'_> {
     }
 }
 
-/// What was expected, where a scalar does not take the value.
+/// The expected type, where a scalar does not take the value.
 fn refused(scalar: Scalar, value: &Value) -> Option<&'static str> {
     let text = value.as_str();
     let (takes, wanted) = match scalar {

@@ -54,7 +54,7 @@ pub enum ListKind {
     Map(Vec<String>),
 }
 
-/// What a strategic merge patch does with a field.
+/// The effect of a strategic merge patch on a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatchStrategy {
     /// Lists are merged item by item, not replaced.
@@ -78,7 +78,7 @@ pub struct Field {
     pub list: ListKind,
     /// The whole object is replaced when merging.
     pub atomic: bool,
-    /// What a strategic merge patch does.
+    /// The effect of a strategic merge patch.
     pub patch: PatchStrategy,
     /// The allowed values, if they are enumerated.
     pub allowed: Vec<String>,

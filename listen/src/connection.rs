@@ -25,7 +25,7 @@ const HEADER_AT_MOST: u32 = 64 * 1024;
 /// A peer of an HTTP/2 connection that vanished is noticed after this and the limit of a first byte.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// What one connection needs, beside what answers its requests.
+/// The parts of one connection, beside the service that answers its requests.
 pub(crate) struct Connection {
     pub(crate) name: &'static str,
     pub(crate) slot: Slot,
@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     pub(crate) stop: CancellationToken,
 }
 
-/// What answers the requests of a connection.
+/// The service that answers the requests of a connection.
 pub(crate) trait AnswerRequests:
     tower::Service<
         Request<RequestBody>,

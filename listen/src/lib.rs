@@ -37,19 +37,19 @@ use slots::Slots;
 /// A pause after a connection could not be accepted, because file descriptors ran out, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Told of every connection that comes (1) and goes (-1).
+/// The counter of every connection that comes (1) and goes (-1).
 pub type Count = Arc<dyn Fn(i64) + Send + Sync>;
 
-/// What a listener is.
+/// The settings of a listener.
 #[derive(Clone)]
 pub struct Config {
-    /// What logs call it: "webhooks", say.
+    /// Its name in logs: "webhooks", say.
     pub name: &'static str,
     /// How TLS is spoken; without it, plain text is.
     pub tls: Option<TlsAcceptor>,
     /// How much at once, and how long for what.
     pub limits: Limits,
-    /// Who counts its connections.
+    /// The counter of its connections.
     pub count: Option<Count>,
 }
 
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Config {
 /// Every address of this machine means IPv4's where IPv6 is switched off.
 ///
 /// # Errors
-/// What the system said, for instance that the address is taken.
+/// The error of the system, for instance that the address is taken.
 pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     match TcpListener::bind(address).await {
         Err(error)

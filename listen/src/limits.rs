@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Who wants an answer speaks at once; this is what a bad network may take.
+/// A peer that wants an answer speaks at once; this is what a bad network may take.
 const FIRST: Duration = Duration::from_secs(10);
 /// Clients of Kubernetes close what was idle for 90 s. We outlive that, so that none is closed just as a request is
 /// sent on it.
@@ -27,7 +27,7 @@ pub struct Limits {
     pub first_byte: Duration,
     /// From there to the end of the first request's headers.
     pub headers: Duration,
-    /// How long it may be the peer's turn after that. What has begun by then has as long as headers may take.
+    /// How long it may be the peer's turn after that. A request that has begun by then has as long as headers may take.
     pub idle: Duration,
     /// How long requests under way may take to end after a stop was asked for.
     pub grace: Duration,

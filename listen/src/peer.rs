@@ -23,7 +23,7 @@ pub(crate) enum Stage {
     Requested,
 }
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Debug)]
 pub(crate) struct Peer {
     state: Mutex<State>,

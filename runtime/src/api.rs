@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 /// The longest name of an object.
 pub(crate) const NAME_AT_MOST: usize = 253;
-/// What is shown of a name that is refused.
+/// The part of a refused name that an error shows.
 const SHOWN_AT_MOST: usize = 64;
 
 /// Whether a path may have this as one of its parts. Accounts and roles have colons and capitals in their names, so more
@@ -122,7 +122,7 @@ where
     /// One object.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn get(&self, name: &str) -> Result<K, kube::Error> {
         self.to(name)?.get(name).await
     }
@@ -130,7 +130,7 @@ where
     /// One object, if it is there.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn get_opt(&self, name: &str) -> Result<Option<K>, kube::Error> {
         self.to(name)?.get_opt(name).await
     }
@@ -138,7 +138,7 @@ where
     /// The metadata of one object, if it is there.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn get_metadata_opt(&self, name: &str) -> Result<Option<PartialObjectMeta<K>>, kube::Error> {
         self.to(name)?.get_metadata_opt(name).await
     }
@@ -146,7 +146,7 @@ where
     /// Objects.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn list(&self, params: &ListParams) -> Result<ObjectList<K>, kube::Error> {
         self.door()?.list(params).await
     }
@@ -154,7 +154,7 @@ where
     /// The metadata of objects.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn list_metadata(
         &self,
         params: &ListParams,
@@ -165,7 +165,7 @@ where
     /// Make an object.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn create(&self, params: &PostParams, object: &K) -> Result<K, kube::Error>
     where
         K: Serialize,
@@ -176,7 +176,7 @@ where
     /// Put an object in place of another.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn replace(&self, name: &str, params: &PostParams, object: &K) -> Result<K, kube::Error>
     where
         K: Serialize,
@@ -187,7 +187,7 @@ where
     /// Change an object.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn patch<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -200,7 +200,7 @@ where
     /// Change an object; its metadata is what comes back.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn patch_metadata<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -213,7 +213,7 @@ where
     /// Change the status of an object.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn patch_status<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -226,15 +226,15 @@ where
     /// Delete an object; it comes back where it stays until its finalizers are gone.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn delete(&self, name: &str, params: &DeleteParams) -> Result<Option<K>, kube::Error> {
         Ok(self.to(name)?.delete(name, params).await?.left())
     }
 
-    /// What changes from this version on.
+    /// The changes from this version on.
     ///
     /// # Errors
-    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
+    /// The error of the server or of the way to it; a name that no path can have is refused before any request.
     pub async fn watch(
         &self,
         params: &WatchParams,

@@ -8,7 +8,7 @@
 //! Each has a thread of its own, whose priority sinks the longer it takes: where there are fewer processors than
 //! computations, those that end soon are not slowed down by those that do not.
 //!
-//! Nothing here can end a computation from outside: it asks, often, and ends itself when it is refused.
+//! No caller can end a computation from outside: it asks, often, and ends itself when it is refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -33,7 +33,7 @@ const WAITING: usize = 16;
 /// How often one that waits looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What the computations of a process may use.
+/// The limits of the computations of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Computations at once, beside the large ones.
@@ -62,7 +62,7 @@ impl Limits {
     }
 }
 
-/// What a process computes with.
+/// The processors and the memory of a process for computations.
 #[derive(Clone)]
 pub struct Computations {
     shared: Arc<Shared>,
@@ -95,7 +95,7 @@ impl Default for Computations {
 }
 
 impl Computations {
-    /// What a process with these limits computes with.
+    /// The processors and the memory of a process with these limits.
     pub fn new(limits: Limits) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let large = Mutex::new(Large { free: limits.large(processors), waiting: 0 });
@@ -104,7 +104,7 @@ impl Computations {
         Self { shared: Arc::new(Shared { limits, places, large, freed, stopped }) }
     }
 
-    /// What they may use.
+    /// Their limits.
     pub fn limits(&self) -> Limits {
         self.shared.limits
     }
@@ -137,7 +137,7 @@ impl Computations {
     }
 }
 
-/// What one computation may use. It ends with the last handle.
+/// The allowance of one computation. It ends with the last handle.
 pub struct Allowance {
     shared: Arc<Shared>,
     alone: bool,
@@ -259,7 +259,7 @@ impl Allowance {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        // Nothing panics while it is locked.
+        // No code panics while it is locked.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

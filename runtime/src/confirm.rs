@@ -21,12 +21,12 @@ pub struct Confirmed {
 pub struct Seen<'a> {
     /// Its kind.
     pub resource: &'a ApiResource,
-    /// What the decision was made from.
+    /// The basis of the decision.
     pub object: &'a DynamicObject,
 }
 
-/// Read each object anew. What the copies of this cache leave out counts for nothing, wherever the object was seen. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
-/// watch will tell, and the decision is made anew.
+/// Read each object anew. Fields that the copies of this cache leave out do not count. Gives nothing when one of them is gone, is being deleted, or
+/// asks for something else meanwhile: its watch will tell, and the decision is made anew.
 ///
 /// # Errors
 /// An object could not be read; nothing is known then.

@@ -31,10 +31,10 @@ const STUCK_AT_MOST: usize = 256;
 /// Reconciles of this process so far: the next one's number in the log.
 static RECONCILES: AtomicU64 = AtomicU64::new(1);
 
-/// What a reconcile asks for when it succeeded.
+/// The requeue that a successful reconcile asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing until the next change.
+    /// No requeue until the next change.
     Done,
     /// Come again after this time, even without a change.
     RequeueAfter(Duration),

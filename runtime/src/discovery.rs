@@ -59,12 +59,12 @@ pub enum Error {
     Client {
         /// The API version asked for.
         api_version: String,
-        /// What the client said.
+        /// The error of the client.
         source: kube::Error,
     },
 }
 
-/// What to do about a kind that is not there.
+/// The advice about an absent kind.
 fn advice(served: &[String]) -> String {
     match served {
         [] => "install it first, or correct the object".to_owned(),

@@ -3,7 +3,7 @@
 //! A reconcile opens [`TrackedReads`], reads objects of any kind through them, and drops them. From then on a change of
 //! anything that was read, or of anything that was missing and now exists, adds the key to the queue; the next reads of
 //! that key replace the last ones. A kind that the cluster does not serve is tracked too: its CRD wakes the reconciles
-//! that missed it. Nothing is ever written here.
+//! that missed it. These watches never write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,7 +55,7 @@ pub enum Error {
     Client {
         /// Kind and name.
         object: String,
-        /// What the client said.
+        /// The error of the client.
         source: kube::Error,
     },
 }
@@ -81,9 +81,9 @@ type Subject = (Arc<str>, Selector);
 struct State {
     /// Objects by owner and label.
     index: BTreeMap<Subject, BTreeSet<Key>>,
-    /// Whose keys read a subject.
+    /// The keys that read each subject.
     subscribers: BTreeMap<Subject, BTreeSet<Key>>,
-    /// What each of them read last time.
+    /// The last reads of each key.
     subscriptions: BTreeMap<Key, BTreeSet<Subject>>,
     /// Kinds whose first list is in the index.
     indexed: BTreeSet<Arc<str>>,
@@ -98,7 +98,7 @@ fn lock(state: &Shared) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the keys of one controller read, and the watches behind it.
+/// The reads of the keys of one controller, and the watches behind them.
 #[derive(Clone)]
 pub struct DynamicWatches {
     client: kube::Client,
@@ -118,7 +118,7 @@ impl fmt::Debug for DynamicWatches {
 }
 
 impl DynamicWatches {
-    /// Nothing is watched yet; objects can be selected by these labels.
+    /// No watch yet; objects can be selected by these labels.
     pub fn new(
         client: kube::Client,
         cache: &Cache,
@@ -161,8 +161,8 @@ impl DynamicWatches {
     }
 
     fn informer(&self, name: &Arc<str>, kind: &Kind) -> Arc<Informer> {
-        // Held until the handler is in place: no reader may see the store before the handler wakes. The handler takes
-        // another lock.
+        // The lock is held until the handler is in place: no reader may see the store before the handler wakes. The
+        // handler takes another lock.
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(informer) = kinds.get(name) {
             return informer.clone();

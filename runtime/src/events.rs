@@ -59,8 +59,8 @@ enum EventWrite {
     Count { name: String, count: i32, at: Timestamp },
 }
 
-/// What was told lately. Every look costs the same however much was told: a thousand objects may all become ready at
-/// once.
+/// The lately published events. Every look costs the same however much was told: a thousand objects may all become
+/// ready at once.
 #[derive(Default)]
 struct RecentlyPublished {
     events: HashMap<Key, Repeat>,
@@ -118,7 +118,7 @@ impl EventRecorder {
         Self { client, component: component.into(), recent: Arc::default(), lanes: Arc::default() }
     }
 
-    /// What writes events beside those who publish them, from now until [`EventRecorder::close`]; each is to be run.
+    /// The writers of events beside the publishers, from now until [`EventRecorder::close`]; the caller runs each.
     pub(crate) fn open(&self) -> Vec<impl Future<Output = ()> + Send + 'static + use<>> {
         let (senders, receivers): (Vec<_>, Vec<_>) =
             (0..LANES).map(|_| mpsc::channel::<Waiting>(WAITING_AT_MOST)).unzip();
@@ -162,7 +162,7 @@ impl EventRecorder {
         }
     }
 
-    /// What is to be written of a happening.
+    /// The Event to write for a happening.
     fn next(&self, object: &ObjectReference, (type_, reason, note): (&str, &str, &str)) -> Waiting {
         let mut end = note.len().min(NOTE_BYTES_AT_MOST);
         while !note.is_char_boundary(end) {

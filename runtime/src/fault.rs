@@ -37,7 +37,7 @@ impl Entry {
     }
 }
 
-/// What to do with one request.
+/// The action on one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injection {
     /// Let it through.
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// Nothing logged, nothing broken.
+    /// An empty log and no fault.
     pub fn new() -> Self {
         Self::default()
     }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use http::StatusCode;
 
-/// What the maker of a controller looks at; it answers at once, since a probe waits for it.
+/// The check of a controller's author; it answers at once, since a probe waits for it.
 pub(crate) type HealthCheck =
     Box<dyn Fn() -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + Sync>;
 

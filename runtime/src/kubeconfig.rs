@@ -11,7 +11,7 @@ use kube::config::{KubeconfigError, LoadDataError};
 /// Deeper chains of causes say nothing new.
 const DEEPEST: usize = 8;
 
-/// What may be told of this error, where something it says or something below it may not be repeated.
+/// The public part of this error, where a message in it may not be repeated.
 pub fn guarded(error: &(dyn Error + 'static)) -> Option<String> {
     let mut cause = Some(error);
     for _ in 0..DEEPEST {
@@ -27,7 +27,7 @@ pub fn guarded(error: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
-/// What is wrong with a kubeconfig.
+/// The error in a kubeconfig.
 pub fn describe(error: &KubeconfigError) -> String {
     let data = |what: &str, error: &LoadDataError| match error {
         LoadDataError::DecodeBase64(_) => format!("the {what} is not base64"),

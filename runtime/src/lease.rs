@@ -41,7 +41,7 @@ pub struct Config {
     pub namespace: String,
     /// Name of the Lease.
     pub name: String,
-    /// Who asks: must differ between processes, usually host name and a random part.
+    /// The identity of the candidate: must differ between processes, usually host name and a random part.
     pub identity: String,
 }
 
@@ -67,7 +67,7 @@ pub struct Elector {
 
 type LeaseEvents = BoxStream<'static, Result<WatchEvent<Lease>, kube::Error>>;
 
-/// What came of asking for the lease.
+/// The result of asking for the lease.
 enum Attempted {
     /// It is ours until the duration is over.
     Held,

@@ -39,7 +39,7 @@ pub enum Error {
         address: SocketAddr,
         /// Health or metrics.
         purpose: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A watched kind could not be listed.
@@ -55,7 +55,7 @@ pub enum Error {
         what: &'static str,
         /// Its name or path.
         name: String,
-        /// What is wrong with it, and what to do.
+        /// The error and its remedy.
         reason: &'static str,
     },
     /// The webhook server could not start.
@@ -244,8 +244,8 @@ impl Manager {
     /// end), endpoints, and the lease last, so that no two processes ever reconcile.
     ///
     /// # Errors
-    /// What ended it other than `stop`: something that was added cannot be served, an address is taken, a kind cannot
-    /// be listed, webhooks have no certificate, or the lease is lost.
+    /// The error that ended it before `stop`: something that was added cannot be served, an address is taken, a kind
+    /// cannot be listed, webhooks have no certificate, or the lease is lost.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let mut names = std::collections::HashSet::new();
         if let Some(twice) = self.controllers.iter().find(|controller| !names.insert(controller.name())) {

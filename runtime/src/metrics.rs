@@ -37,7 +37,7 @@ struct QueueLabels {
     controller: String,
 }
 
-/// What the queues say of themselves when they are asked.
+/// The figures of the queues at the moment of a scrape.
 #[derive(Debug, Default)]
 struct QueueMetrics {
     queues: Mutex<Vec<(String, Arc<Queue<Key>>)>>,

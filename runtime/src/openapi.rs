@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The document of `v1` or `apps/v1`; nothing when the server does not serve that group version.
 ///
 /// # Errors
-/// What the client said, other than that there is no such document.
+/// The error of the client, other than that there is no such document.
 pub async fn document(client: &kube::Client, api_version: &str) -> Result<Option<Value>, kube::Error> {
     if !crate::api::is_group_version(api_version) {
         return Ok(None);

@@ -17,7 +17,7 @@ pub fn is_owned_by(object: &DynamicObject, uid: &str) -> bool {
 /// An object that exists may only be changed by its controller.
 ///
 /// # Errors
-/// Whose it is, and what to do about it.
+/// The owner and the remedy.
 pub fn controlled_by(live: &DynamicObject, uid: &str) -> Result<(), String> {
     match controller_of(live) {
         Some(owner) if owner.uid == uid => Ok(()),

@@ -16,7 +16,7 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Nothing for an object that would not read back as it is.
+    /// None for an object that would not read back as it is.
     pub(crate) fn of(object: &DynamicObject) -> Option<Self> {
         let packed = Self {
             types: object.types.clone(),

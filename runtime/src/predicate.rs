@@ -48,7 +48,7 @@ impl Predicate {
         Self::new(|change| change.new.is_none())
     }
 
-    /// What is wanted was changed. A kind that does not count generations passes, since nothing tells its status apart; so
+    /// The wanted state changed. A kind that does not count generations passes, since nothing tells its status apart; so
     /// does an object that another one of its name has replaced.
     pub fn generation_changed() -> Self {
         updates(|old, new| new.generation.is_none() || old.generation != new.generation || old.uid != new.uid)

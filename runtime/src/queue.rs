@@ -15,7 +15,7 @@ pub const BACKOFF_FIRST: Duration = Duration::from_millis(5);
 /// Longest delay between two attempts of one item.
 pub const BACKOFF_LAST: Duration = Duration::from_secs(1000);
 
-/// Who goes first when more keys wait than workers are free.
+/// The priority of a key when more keys wait than workers are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// A change that a client made just now.
@@ -27,7 +27,7 @@ pub enum Priority {
 /// A key handed to a worker; it must come back through [`Queue::done`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item<K> {
-    /// What to reconcile.
+    /// The key to reconcile.
     pub key: K,
     /// How long it waited since it became due.
     pub waited: Duration,
@@ -35,10 +35,10 @@ pub struct Item<K> {
     pub failures: u32,
 }
 
-/// What becomes of a key when its worker is done.
+/// The next action for a key when its worker is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing more to do until the next [`Queue::add`]; the failure count is forgotten.
+    /// No further run until the next [`Queue::add`]; the failure count is forgotten.
     Forget,
     /// Try again after the item's next back-off delay.
     Backoff,
@@ -71,7 +71,7 @@ struct State<K> {
     closed: bool,
 }
 
-/// What a queue tells of itself.
+/// The metrics of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Keys that are due and wait for a worker.
@@ -239,7 +239,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.lock().waiting.len()
     }
 
-    /// What it has done and what it is doing.
+    /// Its past and present work.
     pub fn figures(&self) -> Figures {
         let state = self.lock();
         let now = Instant::now();

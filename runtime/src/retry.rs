@@ -10,7 +10,7 @@ pub const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 pub enum Retry {
     /// Another writer was faster: after [`CONFLICT_WAIT`].
     Conflict,
-    /// What is in the way may go by itself: after a back-off, or after the time that the server asks for.
+    /// The obstacle may go by itself: after a back-off, or after the time that the server asks for.
     BackOff(Option<Duration>),
     /// A right is missing: after a back-off, for an administrator may grant it at any time, and no watch tells of that. Users
     /// are not to wait for it.

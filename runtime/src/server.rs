@@ -69,14 +69,14 @@ impl Handlers {
     }
 }
 
-/// What every process serves.
+/// The endpoints of every process.
 const OWN: [&str; 4] = ["metrics", "healthz", "livez", "readyz"];
 
 /// The checks that are there without being added, by endpoint.
 pub(crate) const HEALTHZ: [&str; 1] = ["ping"];
 pub(crate) const READYZ: [&str; 2] = ["caches", "webhooks"];
 
-/// What an endpoint is for.
+/// The purpose of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Health,
@@ -92,7 +92,7 @@ impl Purpose {
     }
 }
 
-/// What the endpoints tell.
+/// The checks behind the endpoints.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) ready: AtomicBool,
@@ -111,7 +111,7 @@ impl State {
         std::iter::once((ping, true)).chain(self.healthz.look("healthz")).collect()
     }
 
-    /// What has to be there before this process is of use.
+    /// The conditions of a useful process.
     fn readiness(&self) -> Vec<Check<'_>> {
         let [caches, webhooks] = READYZ;
         let mut checks = vec![(caches, self.ready.load(Ordering::SeqCst))];

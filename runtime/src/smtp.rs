@@ -112,7 +112,7 @@ impl From<egress::Error> for Failure {
     }
 }
 
-/// Nothing of it may end a line of the conversation.
+/// No part of it may end a line of the conversation.
 fn check(mail: &Mail) -> Result<(), Error> {
     let is_address = |text: &str| {
         let plain = |c: char| c.is_ascii_graphic() && !"<>,;:\\\"()[]".contains(c);
@@ -173,7 +173,7 @@ where
 /// A conversation with a server.
 struct Session<S> {
     stream: S,
-    /// What was read and not looked at yet.
+    /// The bytes read and not parsed yet.
     rest: Vec<u8>,
     /// Bytes of all replies.
     read: usize,
@@ -229,7 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Session<S> {
         }
     }
 
-    /// What the server offers, in capital letters.
+    /// The extensions of the server, in capital letters.
     async fn hello(&mut self) -> Result<Vec<String>, Failure> {
         self.say("EHLO vela").await?;
         let lines = self.expect(&[250]).await?;

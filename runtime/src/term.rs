@@ -29,10 +29,10 @@ pub(crate) enum End {
     Lost,
 }
 
-/// What a term needs to know.
+/// The inputs of a term.
 pub(crate) struct Term {
     pub(crate) controllers: Vec<Controller>,
-    /// What they tell is written beside them.
+    /// The recorder of the controllers' events.
     pub(crate) events: Option<EventRecorder>,
     pub(crate) cache: Cache,
     pub(crate) resync: Option<Duration>,
@@ -132,7 +132,7 @@ async fn all(running: &mut JoinSet<()>) {
     while running.join_next().await.is_some() {}
 }
 
-/// What failed while the server was away waits for up to a quarter of an hour: it comes as soon as the server is back.
+/// Failures while the server was away wait for up to a quarter of an hour: the keys come as soon as the server is back.
 async fn retry_on_reconnect(queue: Arc<crate::queue::Queue<crate::cache::Key>>, cache: Cache) {
     let mut reconnections = cache.reconnections();
     loop {

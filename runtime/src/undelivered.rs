@@ -75,7 +75,7 @@ impl Undelivered {
                 changes.push(Change { old, new: Some(new.clone()), initial });
             }
         }
-        // What the new list no longer has was deleted while the watch was away.
+        // Objects that the new list lacks were deleted while the watch was away.
         changes.extend(known.into_values().map(|old| Change { old: Some(old), new: None, initial: false }));
         changes
     }

@@ -131,7 +131,7 @@ async fn follow<K>(
     }
 }
 
-/// What an error means for the watch. Too many requests and a history that is gone will change by themselves.
+/// The meaning of an error for the watch. Too many requests and a history that is gone will change by themselves.
 fn watch_error(error: &watcher::Error) -> WatchError {
     let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))

@@ -125,8 +125,8 @@ struct ListHeadMetadata {
     resource_version: Option<String>,
 }
 
-/// Ask where the server is before a watch goes on from a version. Nothing when it has reached that; else what the watch
-/// is told: the refusal of the question, or that its version is gone, which makes it list anew.
+/// Ask where the server is before a watch goes on from a version. Gives nothing when it has reached that; else the
+/// answer for the watch: the refusal of the question, or that its version is gone, which makes it list anew.
 async fn unless_reached(
     client: &kube::Client,
     informer: &Informer,
@@ -159,7 +159,7 @@ async fn unless_reached(
     Ok(Some(expired(&message)))
 }
 
-/// What makes a watch list anew.
+/// The answer that makes a watch list anew.
 fn expired(message: &str) -> Response<Body> {
     let gone = json!({"type": "ERROR", "object": {
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

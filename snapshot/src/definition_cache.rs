@@ -16,12 +16,12 @@ type Identity = (DefinitionKind, Key, String);
 /// Each with the version of the object it was read from.
 type Entries = BTreeMap<Identity, (String, Arc<Definition>)>;
 
-/// What was read of definitions.
+/// The parsed definitions.
 #[derive(Debug, Default)]
 pub(crate) struct DefinitionCache(Mutex<Entries>);
 
 impl DefinitionCache {
-    /// What was read of the document at this version of it. One without a version, of a file, is always read.
+    /// The parsed document at this version. One without a version, of a file, is always read.
     pub(crate) fn get(&self, kind: DefinitionKind, document: &Document) -> Option<Arc<Definition>> {
         let (key, version) = identity(kind, document)?;
         let read = self.0.lock().unwrap_or_else(PoisonError::into_inner);

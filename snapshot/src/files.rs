@@ -12,7 +12,7 @@ use crate::reader::Namespaces;
 use crate::registered::ApiKind;
 use crate::source::{Error, KindOf, Source, Version};
 
-/// What keeps a version.
+/// The object that keeps a version.
 const DEFINITION_REVISION: &str = "DefinitionRevision";
 
 /// Definitions and their versions by kind and name.

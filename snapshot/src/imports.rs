@@ -6,7 +6,7 @@ use vela_engine::{Definition, KubePackage, kube_packages};
 
 use crate::source::{Error, Source};
 
-/// Reads the schemas of every group version that the template imports; without imports nothing is asked. What the
+/// Reads the schemas of every group version that the template imports; without imports nothing is asked. A kind that the
 /// cluster does not serve stays missing, and the template says so when it is compiled, unless Kubernetes has withdrawn it.
 ///
 /// # Errors

@@ -7,8 +7,8 @@
 //! Controllers, webhooks, console and command read the cluster here and nowhere else, so what one of them renders, the others
 //! render alike. A [`Source`] says where objects come from: [`Live`] asks the API server, [`Watched`] looks into the watches
 //! of a process first, [`Files`] puts documents before another source. The [`Reader`] decides what that means: in which
-//! namespaces definitions are looked for and in which order, which version `name@v1` is, and what advice needs. Nothing
-//! here writes.
+//! namespaces definitions are looked for and in which order, which version `name@v1` is, and what advice needs. This room
+//! never writes.
 
 mod definition_cache;
 mod files;

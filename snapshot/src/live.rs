@@ -70,7 +70,7 @@ impl Live {
 
     async fn get(&self, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, Error> {
         if !names::is_label(namespace) || !names::is_subdomain(name) {
-            // Nothing is called so.
+            // No object has that name.
             return Ok(None);
         }
         let (resource, api) = self.ours(kind, namespace);
@@ -145,7 +145,7 @@ impl Source for Live {
     async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, Error> {
         let askable = |name: &str| vela_runtime::api::is_part(name);
         if !askable(&key.name) || !key.namespace.is_empty() && !askable(&key.namespace) {
-            // Nothing is called so.
+            // No object has that name.
             return Ok(None);
         }
         let Some(kind) = self.served(&key.api_version, &key.kind).await? else { return Ok(None) };

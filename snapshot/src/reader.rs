@@ -106,7 +106,7 @@ impl<S: Source> Reader<S> {
         Ok(snapshot.applying_once(self.applies_once))
     }
 
-    /// What is read from.
+    /// The source of the reader.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -116,7 +116,7 @@ impl<S: Source> Reader<S> {
         &self.namespaces
     }
 
-    /// What an Application in a namespace needs.
+    /// The needs of an Application in a namespace.
     ///
     /// # Errors
     /// When the source does not answer or a definition is broken; so with all the others.
@@ -138,7 +138,7 @@ impl<S: Source> Reader<S> {
         Ok(snapshot)
     }
 
-    /// What an ApplicationConfiguration in a namespace needs, and what that needs in turn.
+    /// The needs of an ApplicationConfiguration in a namespace, and their own needs.
     pub async fn configuration(&self, namespace: &str, document: &Document) -> Result<Snapshot, Error> {
         self.configuration_by(namespace, document, None).await
     }
@@ -171,7 +171,7 @@ impl<S: Source> Reader<S> {
         Ok(snapshot)
     }
 
-    /// What is named by these definitions, and the kinds that they register.
+    /// The objects that these definitions name, and the kinds that they register.
     pub async fn definitions(
         &self,
         namespace: &str,
@@ -211,7 +211,8 @@ impl<S: Source> Reader<S> {
         Ok(snapshot)
     }
 
-    /// Everything of these references that is there. What is absent is left out: the pure phases say so in their words.
+    /// Everything of these references that is there. It leaves out absent objects: the pure phases say so in their
+    /// words.
     pub async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, Error> {
         let mut snapshot = self.begin().await?;
         let reads: Vec<_> =

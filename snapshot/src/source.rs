@@ -1,4 +1,4 @@
-//! What a reader asks of wherever the state of a cluster is read from.
+//! The questions of a reader to a source of cluster state.
 
 use std::future::Future;
 
@@ -16,7 +16,7 @@ pub enum Error {
     /// The API server refused or could not be reached.
     #[error("reading {what}: {source}")]
     Api {
-        /// What was read.
+        /// The object that was read.
         what: String,
         /// Why it failed.
         source: kube::Error,
@@ -36,7 +36,7 @@ pub enum Error {
         namespace: String,
         /// Its name as it was asked for.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         found: Diagnostics,
     },
 }
@@ -59,7 +59,7 @@ pub struct KindOf {
 /// A version of a definition, as a DefinitionRevision keeps it.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// What stands behind `name@v`.
+    /// The definition behind `name@v`.
     pub version: String,
     /// The number of the revision that keeps it: the newest has the greatest.
     pub number: u64,
@@ -68,7 +68,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// What a DefinitionRevision of a namespace keeps, if it is of this definition.
+    /// The content of a DefinitionRevision of a namespace, if it belongs to this definition.
     pub(crate) fn of(
         revision: &Value,
         kind: DefinitionKind,
@@ -88,13 +88,13 @@ impl Version {
         if !namespace.is_empty() {
             frozen["metadata"]["namespace"] = namespace.into();
         }
-        // What is remembered of it is told apart by the object that keeps it; a slash marks what is frozen.
+        // The cache key holds the object that keeps the definition; a slash marks a frozen one.
         frozen["metadata"]["resourceVersion"] = format!("{}-v{}/{stored}", kept.name, kept.version).into();
         Some(Self { version: kept.version.to_owned(), number, definition: Document::from_object(frozen) })
     }
 }
 
-/// Where the state of a cluster is read from. What is not there is nothing, never an error.
+/// Where the state of a cluster is read from. An absent object is `None`, never an error.
 pub trait Source: Send + Sync {
     /// The version of the cluster.
     ///

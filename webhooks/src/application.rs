@@ -71,8 +71,8 @@ pub fn validate_strictly(
     verdict
 }
 
-/// An update of annotations alone that makes them contradict each other. What contradicts itself already must be let go
-/// on, for the sake of finalizers.
+/// An update of annotations alone that makes them contradict each other. An update of annotations that contradict each
+/// other already must pass, for the sake of finalizers.
 fn new_contradiction(review: &Review, document: &Document) -> Option<Cause> {
     let contradiction = contradiction(document)?;
     let former = Document::from_object(review.old_object.clone());

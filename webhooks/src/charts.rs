@@ -1,4 +1,5 @@
-//! What a definition leaves to a Helm chart and vela does not do for it: said to the author, who would wait for it.
+//! The parts of a definition that belong to a Helm chart and that vela does not carry out: it says so to the author,
+//! who would wait for them.
 
 use serde_json::Value;
 use vela_engine::definition::Language;

@@ -10,8 +10,8 @@ use crate::fields;
 use crate::review::Review;
 use crate::verdict::{Cause, Refusal, Verdict};
 
-/// Gives a workload that is written by `type` its kind, its namespace and the component's labels and annotations.
-/// What the workload itself says of labels and annotations stays where the component does not say otherwise.
+/// Gives a workload that is written by `type` its kind, its namespace and the component's labels and annotations. The
+/// workload's own labels and annotations stay where the component does not say otherwise.
 pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
     let workload = &review.object["spec"]["workload"];
     if workload.get("type").is_some_and(|type_| !type_.is_string()) {

@@ -11,7 +11,8 @@ pub const BYTES_AT_MOST: usize = 64 * 1024 * 1024;
 const REVIEW: Envelope =
     Envelope { kind: "ConversionReview", group: "apiextensions.k8s.io", bytes_at_most: BYTES_AT_MOST };
 
-/// Answers a review. What cannot be converted is a failed result with the reason; an error is no review at all.
+/// Answers a review. An object that cannot be converted is a failed result with the reason; an error is no review at
+/// all.
 pub fn answer(bytes: &[u8]) -> Result<Value, EnvelopeError> {
     let (api_version, mut request) = REVIEW.open(bytes)?;
     let uid = envelope::uid(&request)?;

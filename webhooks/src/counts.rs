@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 /// Most values of a review. An object of the largest size that API servers take has half as many, if it is written by people.
 pub(crate) const VALUES_AT_MOST: usize = 600_000;
 
-/// What a review holds.
+/// The size of a review.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Values of any kind.

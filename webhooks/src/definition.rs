@@ -37,7 +37,7 @@ pub fn revision(definition: &Definition, namespace: &str) -> Option<ObjectKey> {
     ))
 }
 
-/// What the cluster says of what a definition names.
+/// The cluster's objects that a definition names.
 #[derive(Clone, Debug, Default)]
 pub struct DefinitionFacts {
     /// The DefinitionRevision that has the name of its version.
@@ -175,7 +175,7 @@ fn version(version: &Value, definition: &Definition) -> Option<Cause> {
     })
 }
 
-/// What a version means never changes: applications name it for that.
+/// The meaning of a version never changes: applications name it for that.
 fn taken(definition: &Definition, recorded: &Value) -> Option<Cause> {
     let version = record::named_version(definition)?;
     let named = record::revision(definition, None);
@@ -278,7 +278,7 @@ fn undescribed(definition: &Definition) -> Option<String> {
     ))
 }
 
-/// What applications cannot use yet is kept all the same, for those who move here with all they have.
+/// Admission keeps definitions that applications cannot use yet, for users who move here with all they have.
 fn not_run(definition: &Definition) -> Option<String> {
     let named = match definition.kind() {
         DefinitionKind::WorkflowStep => {

@@ -5,7 +5,7 @@ use vela_engine::names::{NAME_AT_MOST, is_subdomain};
 
 use crate::verdict::Cause;
 
-/// What is wrong with the metadata of an object in a namespace.
+/// The errors in the metadata of an object in a namespace.
 pub(crate) fn metadata(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let metadata = &object["metadata"];

@@ -175,7 +175,7 @@ fn stamps_of(object: &Value) -> Map<String, Value> {
     annotations
 }
 
-/// What a user is stamped as. A ServiceAccount of another namespace cannot be told by its name alone.
+/// The stamp of a user. A ServiceAccount of another namespace cannot be told by its name alone.
 fn stamps(user: &User, namespace: &str) -> Map<String, Value> {
     let mut stamps = Map::new();
     let mut stamp = |key: &str, value: String| {

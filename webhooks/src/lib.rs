@@ -1,12 +1,12 @@
-//! What may enter: verdicts, patches and conversions.
+//! Decides which objects may enter: verdicts, patches and conversions.
 //!
 //! ```text
 //! bytes ─review─▶ Review ─paths─▶ Snapshot ─validate│mutate─▶ Verdict, patch ─reply─▶ bytes
 //! ```
 //!
-//! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that
-//! reconciles and by what the same reader reads, so what is admitted here also renders there. Nothing here writes to a
-//! cluster. [`Webhooks::answer`] takes a path and bytes and gives status and body; [`paths`] lists who answers where.
+//! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that reconciles and by what
+//! the same reader reads, so what is admitted here also renders there. This room never writes to a cluster.
+//! [`Webhooks::answer`] takes a path and bytes and gives status and body; [`paths`] lists who answers where.
 
 pub mod allowance;
 pub mod application;

@@ -7,9 +7,9 @@ use crate::review::Review;
 pub struct Path {
     /// The path, in the spelling that users' webhook configurations already have.
     pub path: &'static str,
-    /// What happens there.
+    /// The action at that path.
     pub action: Action,
-    /// What is written.
+    /// The objects of that path.
     pub subject: Subject,
     /// API group of the resource.
     pub group: &'static str,
@@ -19,7 +19,7 @@ pub struct Path {
     pub resources: &'static [&'static str],
 }
 
-/// What happens at a path.
+/// The action at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The object is changed on its way in.
@@ -28,7 +28,7 @@ pub enum Action {
     Validate,
 }
 
-/// What is written at a path.
+/// The objects of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// An Application.
@@ -57,7 +57,7 @@ pub const INJECT: &str = "/mutate";
 pub const STAMP: &str = "/stamp-author";
 /// Where records of the controllers are kept from everybody else.
 pub const RECORD: &str = "/keep-record";
-/// What is stamped there, by group; the other kinds have paths of their own.
+/// The stamped kinds, by group; the other kinds have paths of their own.
 pub const STAMPED: [(&str, &[&str]); 2] = [
     (
         CORE,

@@ -71,7 +71,7 @@ pub fn configurations(server: &Server) -> Vec<Value> {
     ]
 }
 
-/// What sends Deployments and StatefulSets to the trait injector.
+/// The webhook that sends Deployments and StatefulSets to the trait injector.
 ///
 /// It is asked about workloads of the whole cluster, so its absence must stop none of them (`Ignore`), with one exception:
 /// a workload of a component is made by the controller, whose own server may not be reached yet just after a start.

@@ -10,14 +10,14 @@ pub const BYTES_AT_MOST: usize = 7 * 1024 * 1024;
 const REVIEW: Envelope =
     Envelope { kind: "AdmissionReview", group: "admission.k8s.io", bytes_at_most: BYTES_AT_MOST };
 
-/// What is to be judged.
+/// The object to judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
     /// Version of the review, given back in the reply: `admission.k8s.io/v1`.
     pub api_version: String,
     /// Identity of the request, given back in the reply.
     pub uid: String,
-    /// What is being done.
+    /// The operation.
     pub operation: Operation,
     /// The resource that is written; empty parts where the request tells none.
     pub resource: Resource,
@@ -27,7 +27,7 @@ pub struct Review {
     pub object: Value,
     /// The object as it is; null when it is made.
     pub old_object: Value,
-    /// Who asks.
+    /// The caller.
     pub user: User,
 }
 
@@ -42,7 +42,7 @@ pub struct Resource {
     pub resource: String,
 }
 
-/// Who asks, as the API server knows it.
+/// The caller, as the API server knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// Name, `alice` or `system:serviceaccount:<namespace>:<name>`.
@@ -51,7 +51,7 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
-/// What is being done to the object.
+/// The operation on the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// It is made.

@@ -60,7 +60,7 @@ pub fn references(review: &Review) -> BTreeSet<ObjectKey> {
     [Spelling::Revisions, Spelling::Configurations].into_iter().flat_map(named).collect()
 }
 
-/// What a rollout of this spelling goes between.
+/// The ends of a rollout of this spelling.
 fn key(review: &Review, spelling: Spelling, name: &str) -> ObjectKey {
     match spelling {
         Spelling::Revisions => revision_key(review, name),
@@ -93,7 +93,7 @@ pub fn validate(review: &Review, snapshot: &Snapshot) -> Verdict {
     Verdict::refused(Refusal::Invalid, causes)
 }
 
-/// What is wrong with the plan of a rollout, at its field.
+/// The errors in the plan of a rollout, at their fields.
 fn cause(finding: Finding) -> Cause {
     let field = format!("spec.rolloutPlan.{}", finding.path);
     let field = field.trim_end_matches('.');
@@ -111,7 +111,7 @@ fn misspelled(wrong: &Misspelled) -> Cause {
     }
 }
 
-/// What is wrong with the configurations that a rollout goes between.
+/// The errors in the configurations that a rollout goes between.
 fn configurations(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {
     let spec = &review.object["spec"];
     let [to, from] = CONFIGURATIONS;

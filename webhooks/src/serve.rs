@@ -147,7 +147,7 @@ impl Webhooks {
         }
     }
 
-    /// Whose the object is, and whether theirs may enter.
+    /// The author of the object, and whether theirs may enter.
     async fn authored(&self, path: &str, body: &[u8]) -> Reply {
         let review = match Review::read(body) {
             Ok(review) => review,
@@ -243,7 +243,7 @@ impl Webhooks {
             })
         };
         if let Some(watched) = &self.watched {
-            // What cannot be read from the watches is asked of the API server, which says why.
+            // Objects that cannot be read from the watches are read from the API server, which says why.
             if let Ok(snapshot) = watched.application(namespace, &document).await {
                 let verdict = validate(snapshot).await?;
                 if verdict.is_allowed() {
@@ -381,7 +381,7 @@ fn too_many(path: &Path, body: &[u8]) -> Option<Reply> {
         Err(error) => return Some(Reply::failure(400, format!("the review is not read: {error}"))),
     };
     let [components, before] = counts.components;
-    // What is there already must be let go, and its finalizers be taken off.
+    // An existing object must be let go, and its finalizers be removed.
     if components <= COMPONENT_LIMIT || components == before || path.subject != Subject::Application {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Puts the Secrets and volumes of a namespace's ServiceBindings into the containers of a workload.
 //!
-//! What is there already is left alone, so that a second call, and an update of what was injected before, change nothing.
+//! Existing entries are left alone, so that a second call, and an update of a workload with injected entries, change
+//! nothing.
 
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ const PODS: &str = "/spec/template/spec";
 /// The longest name of a volume.
 const VOLUME_NAME_AT_MOST: usize = 63;
 
-/// What is put in, and where.
+/// The injected entries, and their places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Injection {
     binding: Binding,
@@ -36,7 +37,7 @@ pub fn takes(workload: &Value) -> bool {
         && (workload["kind"] == "Deployment" || workload["kind"] == "StatefulSet")
 }
 
-/// What is bound to a workload: the first binding with a source of the first ServiceBinding that names it.
+/// The binding of a workload: the first binding with a source of the first ServiceBinding that names it.
 pub fn injection(review: &Review, bindings: &[Value]) -> Option<Injection> {
     let workload = &review.object;
     let spec = bindings.iter().find_map(|object| {

@@ -32,7 +32,7 @@ pub fn mutate_metrics(review: &Review) -> Verdict {
     Verdict::changed(review, &object)
 }
 
-/// Judges a MetricsTrait. What is absent means the only value there is.
+/// Judges a MetricsTrait. An absent value means the only one there is.
 pub fn validate_metrics(review: &Review) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();

@@ -1,11 +1,11 @@
-//! What an operator wants refused beyond what cannot be deployed, and the kinds that a definition makes.
+//! Refusals that an operator wants beyond objects that cannot be deployed, and the kinds that a definition makes.
 
 use vela_engine::render::Compiled;
 use vela_engine::{Definition, Templates};
 
 use crate::verdict::Cause;
 
-/// What is refused beyond what cannot be deployed; nothing unless told otherwise.
+/// The refusals beyond objects that cannot be deployed; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strictness {
     /// Every parameter that no template declares, and not only one that looks like a declared one.
@@ -37,8 +37,8 @@ impl MadeKind {
     }
 }
 
-/// The kinds that a template names as they are. What depends on parameters is not known before an author gives them, and
-/// another check reports a template that does not compile.
+/// The kinds that a template names as they are. Kinds that depend on parameters are not known before an author gives
+/// them, and another check reports a template that does not compile.
 pub(crate) fn made_kinds(definition: &Definition, templates: &Templates) -> Vec<MadeKind> {
     let Ok(compiled) = templates.get(definition) else { return Vec::new() };
     let Compiled::Cue(template) = &*compiled else { return Vec::new() };

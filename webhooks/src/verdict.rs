@@ -18,7 +18,7 @@ pub struct Verdict {
     pub causes: Vec<Cause>,
     /// How it is refused, if it is.
     pub refusal: Refusal,
-    /// What people should know all the same.
+    /// The warnings for people.
     pub warnings: Vec<String>,
     /// How the object is changed on its way in.
     pub patch: Patch,
@@ -53,7 +53,7 @@ pub struct Cause {
     pub reason: &'static str,
     /// Field of the object, such as `spec.components[0].type`; empty for the whole object.
     pub field: String,
-    /// What is wrong and what to do.
+    /// The error and its remedy.
     pub message: String,
 }
 
@@ -211,7 +211,7 @@ impl Cause {
     }
 }
 
-/// What is wrong, where in the definition, and what to do.
+/// The error, its place in the definition, and its remedy.
 fn sentence(diagnostic: &Diagnostic, with_path: bool) -> String {
     let mut text = String::new();
     if with_path && !diagnostic.path.is_empty() {

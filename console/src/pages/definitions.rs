@@ -37,7 +37,7 @@ fn row(html: &mut Html, definition: &Definition) {
     html.raw("</td><td data-label=\"What it is for\">").text(description).raw("</td></tr>");
 }
 
-/// What people call a kind of definitions.
+/// The word of users for a kind of definitions.
 fn noun(kind: &str) -> &str {
     match kind {
         "workflowstepdefinitions" => "workflow step",

@@ -1,4 +1,4 @@
-//! What every page has: head, navigation, and marks of health.
+//! The parts of every page: head, navigation, and marks of health.
 
 use super::html::Html;
 use crate::data::Health;

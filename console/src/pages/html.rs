@@ -18,7 +18,8 @@ impl Html {
         self
     }
 
-    /// Text, also inside of a quoted attribute. What would change the order of a line, or is no text, is shown as �.
+    /// Text, also inside of a quoted attribute. A character that would change the order of a line, or is no text,
+    /// becomes �.
     pub(super) fn text(&mut self, text: impl Display) -> &mut Self {
         for c in text.to_string().chars() {
             match c {

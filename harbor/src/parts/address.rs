@@ -55,7 +55,7 @@ pub(crate) fn password(object: &str, database: &Field<'_>, found: &Found) -> Res
     Ok(escaped(&found.secret(object, &database.get("passwordRef"), POSTGRESQL)?))
 }
 
-/// What of a URL cannot stand for itself is written as its bytes.
+/// Characters that cannot stand in a URL are written as their bytes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

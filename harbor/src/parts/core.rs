@@ -49,7 +49,7 @@ pub(super) fn children(part: &Part<'_>) -> Result<Vec<Node>, Error> {
 }
 
 fn configuration(part: &Part<'_>) -> Result<String, Error> {
-    // What the schema fills in is absent where the whole group is.
+    // The schema's defaults are absent where the whole group is.
     let compressed = match part.spec("http.enableGzip") {
         field if field.is_set() => field.flag()?.to_string(),
         _ => "<nil>".to_owned(),

@@ -77,7 +77,7 @@ pub fn children(owner: &Owner, found: &Found, settings: &Settings) -> Result<Vec
         "JobService" => jobservice::children(&part("jobservice")),
         "Portal" => portal::children(&part("portal")),
         "Registry" => registry::children(&part("registry")),
-        // What it says is read where its Registry is built.
+        // The code that builds its Registry reads this field.
         "RegistryController" => Ok(Vec::new()),
         "Exporter" => exporter::children(&part("exporter")),
         "Trivy" => trivy::children(&part("trivy")),

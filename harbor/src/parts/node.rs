@@ -88,14 +88,14 @@ pub enum Generated {
     Yaml(Password),
     /// A line of a password file for this user and the password of another key.
     Htpasswd {
-        /// Who logs in.
+        /// The account of the login.
         user: String,
         /// The key of the password.
         password: &'static str,
     },
 }
 
-/// What is wanted of a child.
+/// The wish for a child.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// This object.
@@ -111,9 +111,9 @@ pub enum Content {
 pub struct Node {
     /// Which.
     pub id: Id,
-    /// What is wanted.
+    /// The wanted object.
     pub content: Content,
-    /// What has to be ready before.
+    /// The objects that have to be ready before.
     pub needs: Vec<Id>,
     /// Does the object say of which release it is?
     pub versioned: bool,
@@ -182,7 +182,7 @@ impl Node {
         self
     }
 
-    /// What is wanted, where it is ours.
+    /// The wanted object, where it is ours.
     #[must_use]
     pub fn object(&self) -> Option<&Value> {
         match &self.content {

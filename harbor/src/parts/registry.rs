@@ -93,7 +93,7 @@ fn services(
     Ok(vec![service, part.service(other, &ports, &controller.spec("network"))?])
 }
 
-/// What a secret has to exist for: the graph waits for it.
+/// The object that a secret has to exist for: the graph waits for it.
 fn authentication(part: &Part<'_>, env: &mut Env, pod: &mut Pod) -> Result<Vec<Node>, Error> {
     let mut required = Vec::new();
     let mut require = |field: &Field<'_>| {

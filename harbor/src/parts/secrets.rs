@@ -21,7 +21,7 @@ pub(crate) const REDIS: &str = "redis-password";
 pub struct Found(BTreeMap<(String, String), Value>);
 
 impl Found {
-    /// Nothing.
+    /// None.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,13 +1,13 @@
-//! What the operator of this cluster decides for all parts.
+//! The operator's settings for all parts of this cluster.
 
 /// Settings of the operator itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where images come from, unless an object says otherwise.
     pub repository: String,
-    /// What is added to each tag.
+    /// The suffix of each tag.
     pub tag_suffix: String,
-    /// What the label with the operator's version says.
+    /// The value of the label with the operator's version.
     pub version: String,
     /// The class that this operator looks after; all where it is empty.
     pub class: String,

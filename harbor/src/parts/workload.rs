@@ -1,4 +1,4 @@
-//! What the children of all parts have in common: Service, file, Deployment, network policy.
+//! The common children of all parts: Service, file, Deployment, network policy.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

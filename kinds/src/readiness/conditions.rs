@@ -19,7 +19,7 @@ pub(super) fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
     object["status"]["conditions"].as_array().into_iter().flatten()
 }
 
-/// What a condition says in a sentence, where it says something.
+/// The message of a condition, where it has one.
 pub(super) fn message_of(condition: &Value) -> Option<String> {
     condition["message"].as_str().filter(|message| !message.is_empty()).map(str::to_owned)
 }

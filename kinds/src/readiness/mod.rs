@@ -1,7 +1,7 @@
 //! A live object → how far it is, and why: one table with a rule per kind, in the terms of kstatus (sigs.k8s.io/cli-utils).
 //! Pure: it has no clock and sends no request.
 //!
-//! What every kind has in common is judged first: deletion, a spec that its controller has not seen, and the conditions
+//! The common state of every kind is judged first: deletion, a spec that its controller has not seen, and the conditions
 //! `Reconciling` and `Stalled`. Then the rule of the kind decides; a kind without one is judged by its condition `Ready`, and is
 //! ready where it has none. Where a rule differs from kstatus on purpose, `docs/differences/applications.md` says why.
 
@@ -24,7 +24,7 @@ pub struct Rule {
     pub group: &'static str,
     /// The kind.
     pub kind: &'static str,
-    /// What the rule says of an object whose newest spec its controller has seen.
+    /// The verdict of the rule for an object whose newest spec its controller has seen.
     pub judge: fn(&Value) -> Readiness,
 }
 
@@ -67,7 +67,7 @@ pub fn of(object: &Value, more: &[Rule]) -> Readiness {
     rule.map_or_else(|| by_ready(object), |rule| (rule.judge)(object))
 }
 
-/// What can be said of an object of any kind; nothing where the rule of its kind decides.
+/// The verdict for an object of any kind; nothing where the rule of its kind decides.
 fn common(object: &Value) -> Option<Readiness> {
     if object["metadata"]["deletionTimestamp"].is_string() {
         return Some(Readiness { state: State::Terminating, message: "is being deleted".to_owned() });

@@ -339,7 +339,7 @@ fn every_other_kind_is_judged_by_what_it_reports() {
         (none(), of(&[("Available", "False", "", "")]), Current, ""),
     ];
     check("example.com/v1", "Thing", &good, &cases);
-    // Nothing is awaited of these, whatever their status tells.
+    // These are ready whatever their status tells.
     let reported = json!({"conditions": conditions(&[("DisruptionAllowed", "False", "", "")])});
     for (api_version, kind) in
         [("v1", "ConfigMap"), ("v1", "Secret"), ("batch/v1", "CronJob"), ("policy/v1", "PodDisruptionBudget")]

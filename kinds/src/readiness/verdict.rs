@@ -18,7 +18,7 @@ pub enum State {
 pub struct Readiness {
     /// How far it is.
     pub state: State,
-    /// What is there or missing, for people; empty where there is nothing to tell.
+    /// The existing or missing parts, for people; empty where there is nothing to tell.
     pub message: String,
 }
 
@@ -44,5 +44,5 @@ impl Readiness {
     }
 }
 
-/// What is told of an object whose controller has written nothing of it yet.
+/// The verdict for an object whose controller has written no status yet.
 pub const UNREPORTED: &str = "its controller has not reported yet";

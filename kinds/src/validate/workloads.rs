@@ -7,7 +7,7 @@ use crate::cause::{Cause, CauseReason};
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
-/// What the template of a long-running workload and its selector must be.
+/// The rules for the template of a long-running workload and its selector.
 fn template(new: &Value, out: &mut Vec<Cause>) {
     let selector = new.pointer("/spec/selector").filter(|s| !s.is_null());
     if selector.is_none() {

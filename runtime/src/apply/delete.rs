@@ -14,7 +14,7 @@ use crate::discovery;
 /// and a reconcile must end.
 const DELETE_TRIES: usize = 4;
 
-/// Asked after the object was read from the server and before it is deleted: does the caller still want to delete it?
+/// The question between the read of an object and its deletion: does the caller still want to delete it?
 pub type Confirm<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<bool, kube::Error>> + Send + Sync);
 
 impl Applier {

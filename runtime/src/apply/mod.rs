@@ -14,18 +14,18 @@ use crate::cache::Key;
 use crate::discovery::{self, Discovery, Kind};
 use crate::retry::Retry;
 
-/// What a write did.
+/// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The object was not there.
     Created,
     /// The object was there and differed.
     Configured,
-    /// Nothing was written.
+    /// The object needed no write.
     Unchanged,
 }
 
-/// What became of an object that was to be deleted.
+/// The result of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// It is not there any more.
@@ -41,11 +41,11 @@ pub struct Applied {
     pub object: Arc<DynamicObject>,
     /// Its kind.
     pub kind: Kind,
-    /// What was done.
+    /// The effect of the write.
     pub outcome: Outcome,
 }
 
-/// What to do when another writer owns a field we want to set to something else.
+/// The reaction to another writer that owns a field we want to set to something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflicts {
     /// Stop and name the fields and their owners.
@@ -84,7 +84,7 @@ pub enum Error {
     Foreign {
         /// Kind and name.
         object: String,
-        /// Whose it is.
+        /// The owner.
         reason: String,
     },
     /// The server refused or could not be reached.
@@ -92,7 +92,7 @@ pub enum Error {
     Client {
         /// Kind and name.
         object: String,
-        /// What the client said.
+        /// The error of the client.
         source: kube::Error,
     },
     /// The desired object cannot be written as JSON or lacks a name.
@@ -100,7 +100,7 @@ pub enum Error {
     Malformed {
         /// Kind and name.
         object: String,
-        /// What is missing.
+        /// The missing part.
         reason: String,
     },
 }
@@ -167,7 +167,7 @@ impl Applier {
         Self { client, own, discovery, manager: manager.into(), memory: Arc::default() }
     }
 
-    /// The same, writing through another client, on whose rights it depends. What was written is remembered together.
+    /// The same, writing through another client, on whose rights it depends. Both share the memory of written objects.
     #[must_use]
     pub fn through(&self, client: kube::Client) -> Self {
         Self { client, ..self.clone() }
@@ -315,8 +315,8 @@ pub fn text_hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// What is sent: the desired object without what only a server may say. A status that is written apart would be
-/// dropped by the server.
+/// The body of the request: the desired object without the fields that only a server may set. A status that is written
+/// apart would be dropped by the server.
 fn body(desired: &DynamicObject, status_apart: bool) -> Result<Value, String> {
     let mut body = serde_json::to_value(desired).map_err(|error| error.to_string())?;
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -398,7 +398,8 @@ fn covers(live: &Value, wanted: &Value, quantity: bool) -> bool {
     }
 }
 
-/// Has a live value all that is wanted? What servers add, and quantities that they spell otherwise, make no difference.
+/// Does a live value contain the wanted one? What servers add, and quantities that they spell otherwise, make no
+/// difference.
 pub fn has_all(live: &Value, wanted: &Value) -> bool {
     covers(live, wanted, false)
 }

@@ -15,7 +15,7 @@ use crate::cache::Key;
 /// them at once.
 const TRIES: usize = 16;
 
-/// What the API server writes behind the path of a field.
+/// The text of the API server behind the path of a field.
 const NOT_DECLARED: &str = ": field not declared in schema";
 
 /// Applies the patch; fields that the kind does not declare are left out, as the API server leaves them out of any

@@ -32,7 +32,7 @@ pub struct Informer {
     shared: SharedState,
 }
 
-/// What the informers of one cache tell about all of them.
+/// The report of the informers of one cache on all of them.
 #[derive(Clone, Debug)]
 pub(super) struct SharedState {
     /// Counts how often the server came back.
@@ -76,7 +76,7 @@ pub(crate) struct WatchError {
     pub(crate) cause: Cause,
 }
 
-/// What kept a watch from following.
+/// The error that kept a watch from following.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// No answer, or one that will change by itself.
@@ -146,7 +146,7 @@ impl Informer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is watched.
+    /// The kind of the watch.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
@@ -282,7 +282,7 @@ impl Informer {
         let (changes, handlers) = {
             let mut state = self.lock();
             let fresh = state.listing.take().unwrap_or_default();
-            // What is listed may most likely be watched: a refused watch is not listed again.
+            // A client that may list a kind may most likely watch it: a refused watch is not listed again.
             state.refusals = 0;
             (state.replace(fresh, first), state.handlers.clone())
         };

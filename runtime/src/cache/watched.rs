@@ -1,4 +1,4 @@
-//! What is watched, how objects of it are named, and what a change of one is, as handlers see it.
+//! The watched kind, the names of its objects, and a change of one, as handlers see it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum Depth {
     Metadata,
 }
 
-/// What to watch; two equal questions share one watch.
+/// The selection of a watch; two equal ones share one watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watch {
     /// The kind.

@@ -190,7 +190,7 @@ pub async fn connect(
     tokio::time::timeout(within, connected).await.unwrap_or(Err(Error::Slow(within)))
 }
 
-/// What of a URL can be judged without asking anybody. An address in it is not resolved, so it is judged here.
+/// Judges a URL as far as it needs no resolver. An address in it is not resolved, so it is judged here.
 fn check(uri: &Uri, policy: EgressPolicy) -> Result<(), Error> {
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(Error::Url("only http and https are asked"));

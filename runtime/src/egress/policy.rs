@@ -39,7 +39,7 @@ impl EgressPolicy {
 
 /// An address that a service can have, and no helper of a machine.
 fn is_service(address: IpAddr) -> bool {
-    // What an address carries may be a helper, and so may what carries it.
+    // An address inside of another may be a helper, and so may the outer one.
     may_be_asked(address) && may_be_asked(embedded(address))
 }
 

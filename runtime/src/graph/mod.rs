@@ -13,9 +13,9 @@
 //! | `report` | outcomes → first causes, and when to come again |
 //! | `refusal` | why an object was not applied → type of failure |
 //!
-//! Nothing here decides by chance: nodes begin in the order they were added in, as far as their blockers allow, and one
-//! run with a limit of one has one order. Nodes that run at the same time are one task's futures, which are polled in
-//! the order they began in, regardless of which one wakes. A node may be anything: a component, an object, a step.
+//! Chance decides nothing: nodes begin in the order they were added in, as far as their blockers allow, and one run
+//! with a limit of one has one order. Nodes that run at the same time are one task's futures, which are polled in the
+//! order they began in, regardless of which one wakes. A node may be anything: a component, an object, a step.
 
 mod refusal;
 mod report;
@@ -43,7 +43,7 @@ pub enum Error<K: Debug> {
     UnknownBlocker {
         /// The node to be added.
         node: K,
-        /// What it waits for.
+        /// Its blockers.
         blocker: K,
     },
     /// The graph is full.
@@ -60,7 +60,7 @@ pub enum Error<K: Debug> {
     },
 }
 
-/// What has to be done, and what has to be done before.
+/// The work of a node, and its blockers.
 #[derive(Clone, Debug)]
 pub struct Graph<K, N> {
     places: BTreeMap<K, usize>,
@@ -84,7 +84,7 @@ impl<K, N> Default for Graph<K, N> {
 }
 
 impl<K: Ord + Clone + Debug, N> Graph<K, N> {
-    /// Nothing to do.
+    /// A graph without nodes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -133,7 +133,7 @@ impl<K: Ord + Clone + Debug, N> Graph<K, N> {
         self.nodes.is_empty()
     }
 
-    /// What a node holds.
+    /// The content of a node.
     pub fn get(&self, key: &K) -> Option<&N> {
         Some(&self.nodes.get(*self.places.get(key)?)?.content)
     }

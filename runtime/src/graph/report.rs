@@ -13,7 +13,7 @@ pub enum Cause<E> {
     Later {
         /// When another try is worth while; nothing where only waiting longer and longer is known to help.
         after: Option<Duration>,
-        /// What went wrong.
+        /// The error.
         error: E,
     },
     /// Only a change of what is wanted mends it.
@@ -30,7 +30,7 @@ impl<E> Cause<E> {
         Self::Later { after: None, error }
     }
 
-    /// What went wrong, where it was no panic.
+    /// The error, where it was no panic.
     pub fn error(&self) -> Option<&E> {
         match self {
             Self::Later { error, .. } | Self::Unrecoverable(error) | Self::NotReady(error) => Some(error),
@@ -55,7 +55,7 @@ impl<E: std::error::Error + 'static> std::error::Error for Cause<E> {
     }
 }
 
-/// What became of one node.
+/// The outcome of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<K, T, E> {
     /// It came about.
@@ -70,7 +70,7 @@ pub enum Outcome<K, T, E> {
     Dropped,
 }
 
-/// What became of all nodes.
+/// The outcomes of all nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report<K, T, E> {
     /// Every node in the order they were added in.
@@ -82,7 +82,7 @@ pub struct Report<K, T, E> {
 pub enum Requeue {
     /// Everything is done.
     Never,
-    /// Nothing helps but a change of what is wanted or of what is not ready.
+    /// Only a change of the wanted object or of an unready one helps.
     WhenChanged,
     /// After this time.
     After(Duration),
@@ -167,7 +167,7 @@ impl<K, T, E> Report<K, T, E> {
         nearest.map_or(Requeue::WhenChanged, Requeue::After)
     }
 
-    /// What the nodes gave, or every first cause.
+    /// The results of the nodes, or every first cause.
     ///
     /// # Errors
     /// Some node failed or was not run.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::report::{Cause, Outcome, Report};
 use super::{Graph, Node};
 
-/// What to do with the nodes that run when the run is cancelled. Nothing new begins in either case.
+/// The treatment of running nodes when the run is cancelled. No new node begins in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnCancel {
     /// Let them end, so that no write is left under way. They may look at the token themselves to end early.
@@ -24,7 +24,7 @@ pub enum OnCancel {
     Drop,
 }
 
-/// What a run may use and when it ends early.
+/// The limits of a run, and its early end.
 #[derive(Clone, Debug)]
 pub struct Run {
     concurrency: usize,
@@ -49,7 +49,7 @@ impl Run {
         self
     }
 
-    /// What becomes of running nodes then.
+    /// The treatment of running nodes then.
     #[must_use]
     pub fn on_cancel(mut self, on_cancel: OnCancel) -> Self {
         self.on_cancel = on_cancel;
@@ -155,7 +155,7 @@ impl<T, E> Progress<T, E> {
         }
     }
 
-    /// What waits for a failed node, directly or not, is not begun.
+    /// A node that waits for a failed one, directly or not, does not begin.
     fn failed<K, N>(&mut self, nodes: &[Node<K, N>], place: usize, cause: Cause<E>) {
         self.ends[place] = End::Failed(cause);
         let mut left: Vec<usize> = nodes[place].children.clone();
@@ -188,7 +188,7 @@ impl<T, E> Progress<T, E> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()

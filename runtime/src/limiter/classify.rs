@@ -13,7 +13,7 @@ const IMPERSONATED: &str = "impersonate-user";
 /// Requests to this group keep a process leading.
 const LEASES: &str = "coordination.k8s.io";
 
-/// What decides, beside the account, to which priority level a server gives a request.
+/// The properties that decide, beside the account, to which priority level a server gives a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     /// The user in whose name it is asked, if another one.
@@ -33,7 +33,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Nothing for a request that waits for no other.
+    /// None for a request that waits for no other.
     pub(super) fn of<B>(request: &http::Request<B>) -> Option<Self> {
         let query = request.uri().query().unwrap_or_default();
         if query.split('&').any(|part| part == "watch=true" || part == "watch=1") {
@@ -73,12 +73,12 @@ fn parts(path: &str) -> (&str, &str, bool) {
         ["namespaces", _, resource, _] => (group, *resource, true),
         [resource] => (group, *resource, false),
         [resource, ..] => (group, *resource, true),
-        // What a group offers.
+        // A request for the list of a group's resources.
         [] => (group, "", true),
     }
 }
 
-/// What an answer says of the server. `took`: how long it needed.
+/// The server's state by an answer. `took`: how long it needed.
 pub(super) fn signal<E>(request: &Request, answer: &Result<Response<Body>, E>, took: Duration) -> Signal {
     let Ok(answer) = answer else { return Signal::Failed };
     let asked = retry_after(answer.headers());

@@ -1,4 +1,4 @@
-//! What a limiter tells of itself, and how a scraper reads it.
+//! The metrics of a limiter, and how a scraper reads them.
 
 use std::fmt;
 

@@ -50,7 +50,7 @@ pub(super) struct Permit {
 }
 
 impl State {
-    /// Whose turn it is; nothing while the window is used up or the server is left alone.
+    /// The next request; none while the window is used up or the server is left alone.
     fn next(&mut self, now: Instant) -> Option<oneshot::Sender<Permit>> {
         if self.is_closed(now) {
             return None;
@@ -150,7 +150,7 @@ impl Gate {
         });
     }
 
-    /// What is under way.
+    /// The requests in flight.
     pub(super) fn figures(&self) -> Figures {
         let state = self.lock();
         Figures { in_flight: state.in_flight, waiting: state.waiting(), limit: state.window.limit() }

@@ -51,7 +51,7 @@ impl Levels {
             Some(gate) => gate.clone(),
             None => {
                 let gate = match known.gates.len() {
-                    // What was learned before the level had a name is about it.
+                    // Measurements from before the level had a name belong to it.
                     0 | LEVELS_AT_MOST.. => self.first.clone(),
                     _ => Gate::new(self.most),
                 };
@@ -70,7 +70,7 @@ impl Levels {
         known.kinds.insert(kind.clone(), gate);
     }
 
-    /// What is under way in all of them.
+    /// The requests in flight in all of them.
     pub(super) fn figures(&self) -> Figures {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let others = known.gates.values().filter(|gate| !Arc::ptr_eq(gate, &self.first));

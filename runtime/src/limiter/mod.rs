@@ -57,7 +57,7 @@ impl RequestLimiter {
         kube::Client::new(Retry::new(RetryPolicy::server_retry(), service), namespace)
     }
 
-    /// What is under way now.
+    /// The requests in flight now.
     pub fn figures(&self) -> Figures {
         self.levels.figures()
     }

@@ -9,9 +9,9 @@ use tokio::time::Instant;
 const START: f64 = 16.0;
 /// Slowness and failures alone never bring the window below this: a server far away answers slowly, and well.
 const SLOW_LEAST: f64 = 8.0;
-/// What is left of the window after a refusal.
+/// The part of the window that remains after a refusal.
 const AFTER_REFUSAL: f64 = 0.5;
-/// What is left of it when answers take long.
+/// The part that remains when answers take long.
 const AFTER_SLOWNESS: f64 = 0.9;
 
 /// Answers are slow that take so many times as long as those of an idle server…
@@ -24,7 +24,7 @@ const PRESENT_WEIGHT: f64 = 0.1;
 /// is not slow because of us, and a server that has become slower for good is known as such after some dozen answers.
 const IDLE_WEIGHT: f64 = 0.02;
 
-/// What the answer to one request says of the server.
+/// The server's state by the answer to one request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Signal {
     /// It answered after this time, as a quick request is answered.

@@ -205,7 +205,7 @@ impl ReviewEndpoint {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn reason(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it said nothing".to_owned())

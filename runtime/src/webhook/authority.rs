@@ -32,7 +32,7 @@ const OVERLAP: SignedDuration = SignedDuration::from_hours(1);
 /// More authorities at once would be a mistake: with the lives above there are two.
 const AUTHORITIES_AT_MOST: usize = 8;
 
-/// What every authority of ours is called.
+/// The common name of every authority of ours.
 const NAME: &str = "webhook-authority";
 /// The type of that name (X.520).
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
@@ -43,7 +43,7 @@ pub enum IssueError {
     /// Keys or certificates could not be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// What was just made cannot be used.
+    /// The new certificate cannot be used.
     #[error("cannot use the certificate just made: {0}")]
     Unusable(#[from] super::certificate::CertificateError),
     /// A date beyond the calendar.
@@ -84,7 +84,7 @@ impl StoredCertificates {
         !self.authorities(now).is_empty()
     }
 
-    /// What should be kept from now on; the same when nothing is due. What cannot be read is made anew.
+    /// The content to store from now on; the same when nothing is due. Unreadable content is made anew.
     pub(super) fn renewed(&self, names: &[String], now: Timestamp) -> Result<Self, IssueError> {
         let mut authorities = self.authorities(now);
         let due = |authority: &Authority| now >= authority.validity.after(2, 3);
@@ -150,7 +150,7 @@ impl Authority {
         Ok(Self { certificate: der, pem: certificate.pem(), key, validity })
     }
 
-    /// Nothing, where the two do not belong together or the name is not ours: no client would trust what it signs.
+    /// None, where the two do not belong together or the name is not ours: no client would trust what it signs.
     fn read(pem: &str, key: &str) -> Option<Self> {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let key = KeyPair::from_pem(key).ok()?;

@@ -36,7 +36,7 @@ impl std::fmt::Debug for CaBundles {
     }
 }
 
-/// What happened to one object before.
+/// The history of one object.
 #[derive(Debug, Default)]
 struct History {
     /// Rounds in a row in which it had to be written although we had nothing new.

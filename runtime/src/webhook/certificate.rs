@@ -93,7 +93,7 @@ impl ServingCertificate {
         self.validity
     }
 
-    /// What is wrong with its dates, if anything is.
+    /// The error in its dates, if there is one.
     pub fn out_of_date(&self, now: Timestamp) -> Option<String> {
         let Validity { from, until } = self.validity;
         if now >= until {

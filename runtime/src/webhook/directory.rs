@@ -45,7 +45,7 @@ impl From<PathBuf> for Directory {
     }
 }
 
-/// What a folder lacks.
+/// The missing part of a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// No certificate came in time.
@@ -53,7 +53,7 @@ pub enum DirectoryError {
     InTime {
         /// How long it was waited for.
         waited: Duration,
-        /// What was still missing.
+        /// The parts that were still missing.
         reason: Box<DirectoryError>,
     },
     /// The folder is not there or cannot be listed.
@@ -61,9 +61,9 @@ pub enum DirectoryError {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What it lacks.
+        /// The missing part.
         files: [&'static str; 2],
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A file is not there or cannot be read.
@@ -71,7 +71,7 @@ pub enum DirectoryError {
     File {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The folder has no files yet.

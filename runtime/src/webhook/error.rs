@@ -14,7 +14,7 @@ pub enum Error {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// There is no certificate to serve with.

@@ -1,4 +1,4 @@
-//! What answers reviews, as the server sees it.
+//! The handler of reviews, as the server sees it.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ pub const BODY_AT_MOST: usize = 7 * 1024 * 1024;
 
 /// Answers reviews.
 pub trait Handler: Send + Sync {
-    /// What to say to these bytes at this path. It may be dropped at its deadline, where it waits.
+    /// The answer to these bytes at this path. It may be dropped at its deadline, where it waits.
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply>;
 
     /// The same, by a judge that wants to know when no caller waits for the answer any more.

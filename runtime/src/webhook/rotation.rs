@@ -95,7 +95,7 @@ pub(super) struct CertificateRotation {
     warned: String,
 }
 
-/// What became of the authorities in one round.
+/// The result for the authorities in one round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Publication {
     /// Wherever we look, they are.
@@ -174,7 +174,7 @@ impl CertificateRotation {
         }
         let wait = match published {
             Publication::Before => false,
-            // Whom they do not trust any more gains nothing by waiting.
+            // A client that does not trust it any more gains nothing by waiting.
             Publication::Now => !self.waited && self.sourced.trusts(&former),
             Publication::Never => former.out_of_date(crate::clock::now()).is_none(),
         };

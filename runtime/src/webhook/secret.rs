@@ -18,7 +18,7 @@ const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 /// The type that asks an API server to see to certificate and key.
 const TYPE: &str = "kubernetes.io/tls";
-/// Who may rewrite the Secret.
+/// The replicas that may rewrite the Secret.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Another replica was faster this often: a sixth try is not worth it now.
 const TRIES: usize = 5;
@@ -32,7 +32,7 @@ pub struct CertificateSecret {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Who we are; a Secret that is not labelled as managed by us is left alone.
+    /// Our name; a Secret that is not labelled as managed by us is left alone.
     pub manager: String,
     /// DNS names and addresses of the server.
     pub names: Vec<String>,
@@ -61,13 +61,13 @@ pub enum SecretError {
         "cannot {verb} the Secret {namespace}/{name} with the certificate of the webhook server: {source}"
     )]
     Cluster {
-        /// What was tried.
+        /// The attempted action.
         verb: &'static str,
         /// Where the Secret is.
         namespace: String,
         /// Its name.
         name: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: Box<kube::Error>,
     },
     /// The Secret belongs to another owner.
@@ -80,7 +80,7 @@ pub enum SecretError {
         namespace: String,
         /// Its name.
         name: String,
-        /// Who we are.
+        /// Our name.
         manager: String,
     },
     /// No certificate could be made.
@@ -110,8 +110,8 @@ impl CertificateSecret {
         }
     }
 
-    /// What the Secret holds, brought up to date; `held` is what we knew, in case the Secret is gone or cannot be read any
-    /// more: what we present is trusted, and anything new would not be for a while.
+    /// The content of the Secret, brought up to date; `held` is the content that we knew, in case the Secret is gone or
+    /// cannot be read any more: our present certificate is trusted, and anything new would not be for a while.
     pub(super) async fn refresh(
         &self,
         held: &StoredCertificates,
@@ -208,7 +208,7 @@ fn is_missing(status: &kube::core::Status) -> bool {
     status.code == 404 && status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
 }
 
-/// May it be otherwise in a moment? What we may not do now, we may not do in a minute either.
+/// May it be otherwise in a moment? A right that we lack now, we lack in a minute, too.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 429 || status.code >= 500,

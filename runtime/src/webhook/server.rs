@@ -17,7 +17,7 @@ use super::metrics::ServerMetrics;
 use super::rotation::{CertificateRotation, CertificateSource};
 use crate::metrics::Metrics;
 
-/// What a server listens on and with.
+/// The address and certificates of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where.

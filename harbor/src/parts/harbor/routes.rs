@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::field::Field;
 use crate::names::NETWORK_POLICIES;
 
-/// What core answers; everything else is for the portal.
+/// The paths that core answers; everything else is for the portal.
 const CORE_PATHS: [&str; 5] = ["/api/", "/service/", "/v2", "/chartrepo/", "/c/"];
 
 pub(super) fn ingresses(stack: &Stack<'_>) -> Result<Vec<Node>, Error> {

@@ -6,7 +6,7 @@ use super::super::node::{Generated, Node, Password};
 use super::stack::Stack;
 use crate::error::Error;
 
-/// Who reads and writes images in the name of the parts.
+/// The account that reads and writes images in the name of the parts.
 pub(super) const REGISTRY_USER: &str = "harbor_registry_user";
 
 const KEY: Password = Password { length: 32, digits: 5, specials: 0 };

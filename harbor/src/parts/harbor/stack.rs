@@ -62,7 +62,7 @@ impl<'a> Stack<'a> {
         Ok(Id::new(kinds::SECRET, self.part(suffix)?))
     }
 
-    /// What a component of the Harbor says of its pods, with the images of the Harbor.
+    /// The pod settings of a component of the Harbor, with the images of the Harbor.
     pub(super) fn component(&self, component: &Field<'_>, image: &str) -> Result<Value, Error> {
         let mut spec = json!({ "resources": component.get("resources").or_empty() });
         let fields = [
