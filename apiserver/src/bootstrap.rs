@@ -1,4 +1,4 @@
-//! What a new server does before its first request: stored definitions are served, and the objects that every cluster
+//! The work of a new server before its first request: stored definitions are served, and the objects that every cluster
 //! has are made where they are missing.
 
 use serde_json::{Value, json};

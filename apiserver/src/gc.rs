@@ -50,7 +50,7 @@ fn without_finalizer(object: &Value, name: &str) -> Value {
     out
 }
 
-/// What an owner reference points at.
+/// The target of an owner reference.
 enum Owner {
     Gone,
     Going { foreground: bool },

@@ -1,6 +1,6 @@
-//! What becomes of the objects that a deleted object owns.
+//! The fate of the objects that a deleted object owns.
 
-/// What happens to the objects an object owns when it is deleted.
+/// The fate of the objects of a deleted owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Propagation {
     /// They go afterwards.

@@ -27,7 +27,7 @@ pub enum ServeError {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The certificate could not be made.

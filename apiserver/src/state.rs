@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -9,7 +9,7 @@ use crate::clock::{Clock, Ids};
 use crate::store::Store;
 use crate::{openapi, verbs};
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) store: Store,
@@ -37,7 +37,7 @@ impl State {
         }
     }
 
-    /// What the verbs work on.
+    /// The context of the verbs.
     pub(crate) fn context(&self) -> verbs::Context<'_> {
         verbs::Context {
             store: &self.store,

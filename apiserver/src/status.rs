@@ -119,7 +119,7 @@ impl ApiError {
         }
     }
 
-    /// Nothing can be made in a namespace that is going away; clients look for the cause.
+    /// A namespace that is going away takes no new objects; clients look for the cause.
     pub(crate) fn namespace_terminating(resource: Named<'_>, name: &str, namespace: &str, why: &str) -> Self {
         let mut error = Self::forbidden(resource, name, why);
         if let Some(details) = &mut error.details {
@@ -183,7 +183,7 @@ impl ApiError {
         }
     }
 
-    /// Nothing can be made of a definition that is going away.
+    /// A definition that is going away takes no new objects.
     pub(crate) fn definition_terminating(resource: Named<'_>) -> Self {
         Self {
             details: Some(resource.details("")),

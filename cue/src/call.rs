@@ -14,9 +14,9 @@ use crate::{
 pub struct Call {
     /// Where in the value it stands.
     pub path: String,
-    /// Who is asked.
+    /// The provider.
     pub provider: String,
-    /// What is asked for.
+    /// The function.
     pub function: String,
     /// The struct that asks.
     pub value: Value,
@@ -24,7 +24,7 @@ pub struct Call {
     fields: CallFields,
 }
 
-/// What a call is answered with.
+/// The answer to a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// It is done, and there is nothing to tell.
@@ -36,10 +36,10 @@ pub enum Answer {
 }
 
 impl Call {
-    /// What is asked: the field for it ([`CallFields::params`]), or all fields where there is none.
+    /// The arguments: the field for them ([`CallFields::params`]), or all fields where there is none.
     ///
     /// # Errors
-    /// What is wrong with it, or not known yet: that is [`Progress::Wait`](crate::calls::Progress::Wait) and no mistake.
+    /// The call is wrong, or not known yet: that is [`Progress::Wait`](crate::calls::Progress::Wait) and no mistake.
     pub fn params(&self) -> Result<Json, Diagnostics> {
         self.asked().to_json()
     }

@@ -1,7 +1,7 @@
 //! A template with inputs in; one call after the other out, until all are answered; then the value.
 //!
-//! Nothing here asks anybody: the caller answers each call, and the answer is one more conjunct of the next instance. The
-//! template is never compiled again.
+//! This module sends no request: the caller answers each call, and the answer is one more conjunct of the next instance.
+//! The template is never compiled again.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ pub const MAX_ANSWERS: usize = 16 << 20;
 pub enum Progress {
     /// This call must be answered before the others are looked at.
     Ask(Call),
-    /// What this call asks is not known: no other call comes before it that could make it known.
+    /// The arguments of this call are unknown: no other call comes before it that could make them known.
     Wait(Call, Diagnostics),
     /// All calls are answered.
     Done(Value),
@@ -79,7 +79,7 @@ impl Run {
     /// The value as it is known with the answers given so far.
     ///
     /// # Errors
-    /// What is wrong with the template, its inputs and the answers together; what is not known yet is no error.
+    /// The template, its inputs and the answers conflict; an unknown value is no error.
     pub fn value(&self) -> Result<Value, Diagnostics> {
         let inputs: Vec<Input<'_>> =
             self.inputs.iter().map(|(path, value)| Input::new(path, value)).collect();
@@ -124,7 +124,7 @@ impl Run {
                     Some(Asked { path: call.path.clone(), who: call.who(), steps: call.steps.clone() });
                 match call.computed(providers)? {
                     None => return Ok(Progress::Ask(call)),
-                    // Nothing was added, so the other calls are still what they were.
+                    // The instance got no new conjunct, so the other calls are the same as before.
                     Some(Answer::Nothing) => self.answer(Answer::Nothing)?,
                     Some(answer) => {
                         self.answer(answer)?;

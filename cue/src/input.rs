@@ -21,7 +21,7 @@ pub struct Input<'a> {
     pub path: &'a str,
     /// The value.
     pub value: &'a serde_json::Value,
-    /// Who knows where its parts were written.
+    /// The positions of its parts.
     pub positions: Option<Arc<dyn Positions>>,
     /// Whether it changes what others gave: its origins are told apart.
     pub patch: bool,
@@ -83,7 +83,7 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Knows where the parts of an input were written. Asked only for what is told to people.
+/// Gives the positions of the parts of an input. The evaluator asks it only for messages to people.
 pub trait Positions {
     /// The place of the value at this path inside the input; of its name instead when `name` is asked for.
     fn place(&self, path: &[Segment], name: bool) -> Option<Place>;

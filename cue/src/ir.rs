@@ -1,4 +1,5 @@
-//! What a syntax tree compiles to: expressions in an arena, names resolved to (levels up, label), labels as numbers.
+//! The compiled form of a syntax tree: expressions in an arena, names resolved to (levels up, label), labels as
+//! numbers.
 
 use std::sync::Arc;
 
@@ -189,7 +190,7 @@ pub(crate) enum Builtin {
     NoFunction,
 }
 
-/// What is called.
+/// The function.
 #[derive(Clone, Copy)]
 pub(crate) enum Callee {
     Builtin(Builtin),
@@ -219,7 +220,7 @@ pub(crate) enum Expr {
         up: u32,
         index: u32,
     },
-    /// What a clause some levels up bound: `k` and `v` of `for`, or `let`.
+    /// A value that a clause some levels up bound: `k` and `v` of `for`, or `let`.
     ForKey {
         up: u32,
     },

@@ -6,7 +6,7 @@ use crate::{
     source::{FileId, Span},
 };
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     End,

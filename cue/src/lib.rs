@@ -4,7 +4,7 @@
 //!
 //! A [`Template`] is compiled once from the files of a package and kept: it is `Send + Sync`, cheap to clone, and never
 //! compiled again. Each use makes an [`Instance`] of it with [`Input`]s, which are further conjuncts at paths such as
-//! `parameter`. Nothing is evaluated before a caller asks a [`Value`] for something.
+//! `parameter`. The template evaluates nothing before a caller asks a [`Value`] for something.
 //!
 //! ```
 //! use vela_cue::{Input, Source, Template};
@@ -58,7 +58,7 @@
 //!
 //! [`Value::origins`] lists what made a value, in the order it is written: values, defaults, constraints, references and
 //! what they mean, computations and what they used, inputs and patches. Inputs with [`Positions`](input::Positions) are
-//! named by the place in the text they were read from. Nothing is kept for this while evaluating; who asks pays.
+//! named by the place in the text they were read from. Evaluation keeps nothing for this; the caller of it pays.
 //!
 //! ```
 //! use vela_cue::value::OriginKind;

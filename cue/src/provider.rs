@@ -39,7 +39,7 @@ pub trait Provider: Send + Sync {
     /// The files of the package; they are parsed only when something imports it.
     fn sources(&self) -> Vec<Source>;
 
-    /// Who its calls ask: the last part of the path, unless it says otherwise.
+    /// The provider of its calls: the last part of the path, unless it says otherwise.
     fn name(&self) -> &str {
         self.path().rsplit('/').next().unwrap_or_default()
     }

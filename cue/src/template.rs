@@ -61,7 +61,7 @@ impl Template {
         self
     }
 
-    /// What each instance may use up.
+    /// The limits of each instance.
     pub fn budget(&self) -> Budget {
         self.budget
     }
@@ -71,7 +71,7 @@ impl Template {
         &self.program.sources
     }
 
-    /// Makes an instance with inputs as further conjuncts. Nothing is evaluated yet.
+    /// Makes an instance with inputs as further conjuncts. It evaluates nothing yet.
     pub fn instantiate(&self, inputs: &[Input<'_>]) -> Instance {
         let mut evaluation = Evaluation::new(self.program.clone(), self.budget, self.guard.clone());
         for input in inputs {
@@ -100,7 +100,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Adds texts, each a further conjunct at its path. Nothing may have been evaluated yet.
+    /// Adds texts, each a further conjunct at its path. The instance must not be evaluated yet.
     pub(crate) fn add(&self, texts: &[(Vec<Step>, Source)]) -> Result<(), Diagnostics> {
         if texts.is_empty() {
             return Ok(());

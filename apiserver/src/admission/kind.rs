@@ -1,4 +1,4 @@
-//! What a kind adds to its objects by itself, and what the server notes of every object.
+//! The changes that a kind makes to its own objects, and the server's notes on every object.
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ pub(super) fn count_generation(resource: &Resource, old: &Value, new: &mut Value
     }
 }
 
-/// What the kind does to a new state by itself.
+/// The kind's own change of a new state.
 pub(super) fn prepare(context: &Context<'_>, resource: &Resource, old: Option<&Value>, new: &mut Value) {
     if resource.is_custom() {
         return;
@@ -56,7 +56,7 @@ fn definition_status(context: &Context<'_>, definition: &Value) -> Value {
     crd::status(definition, taken, &context.clock.text())
 }
 
-/// What the generation counts: everything but metadata, and status where it is a subresource.
+/// The part of an object that the generation counts: everything but metadata, and status where it is a subresource.
 fn content(object: &Value, status_apart: bool) -> Map<String, Value> {
     let mut map = object.as_object().cloned().unwrap_or_default();
     map.remove("metadata");

@@ -72,9 +72,9 @@ impl Entry {
     }
 }
 
-/// What an object says about its owners.
+/// The owners that an object records.
 pub(crate) enum Recorded {
-    /// Nothing, or nothing that can be read.
+    /// None, or none that can be read.
     Nothing,
     /// A single empty entry: the client asks to forget all owners.
     Reset,

@@ -1,4 +1,4 @@
-//! Who owns which field: server-side apply, and the tracking of every other write in `metadata.managedFields`.
+//! The owner of each field: server-side apply, and the tracking of every other write in `metadata.managedFields`.
 //!
 //! An applied object is merged into the live one by the types of its fields ([`node`]); fields the same manager applied
 //! before and no longer mentions are removed unless another manager owns them; fields another manager owns with another
@@ -54,7 +54,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Who writes, when, and to which subresource.
+/// The writer, its time and its subresource.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     /// The field manager.

@@ -1,4 +1,4 @@
-//! What merging needs to know of a value's type: scalar or whole, object, set, or list with keys.
+//! The properties of a value's type that merging needs: scalar or whole, object, set, or list with keys.
 use serde_json::Value;
 
 use super::set::Element;
@@ -14,7 +14,7 @@ pub(crate) enum Node<'a> {
     Custom(&'a schema::Node),
     /// A whole custom resource: its metadata is a built-in type.
     CustomRoot(&'a schema::Node),
-    /// Nothing is known: objects merge, lists are replaced.
+    /// An unknown type: objects merge, lists are replaced.
     Deduced,
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::*;
 use crate::{builtin, patch, schema};
 
-/// What one step did: the stored object, or the code and message of the refusal.
+/// The result of one step: the stored object, or the code and message of the refusal.
 type Outcome = Result<Value, (u64, String)>;
 
 struct TestKind {
@@ -82,14 +82,14 @@ impl TestKind {
     }
 }
 
-/// What differs by nature or is not part of what is compared here.
+/// Removes the fields that differ by nature or are not compared here.
 fn comparable(object: &Value, with_status: bool) -> Value {
     let mut out = object.clone();
     if let Some(metadata) = out["metadata"].as_object_mut() {
         for name in ["generation", "namespace"] {
             metadata.remove(name);
         }
-        // What the deployment controller wrote between the steps.
+        // The writes of the deployment controller between the steps.
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.remove("deployment.kubernetes.io/revision");
             if annotations.is_empty() {
@@ -105,7 +105,7 @@ fn comparable(object: &Value, with_status: bool) -> Value {
     if !with_status {
         out.as_object_mut().unwrap().remove("status");
     }
-    // What the Service strategy adds on create is not part of the apply machinery.
+    // The fields that the Service strategy adds on create are not part of the apply machinery.
     if let (Some("Service"), Some(spec)) = (object["kind"].as_str(), out["spec"].as_object_mut()) {
         for name in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
             spec.remove(name);

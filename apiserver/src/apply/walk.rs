@@ -47,7 +47,7 @@ pub(crate) fn field_set(node: &Node<'_>, value: &Value) -> Set {
     out
 }
 
-/// What is in one object and not in the other, and what differs.
+/// The fields of one object that the other lacks, and those that differ.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
     pub(crate) added: Set,

@@ -15,7 +15,7 @@ pub(crate) struct Kind {
     pub(crate) plural: &'static str,
     /// The resource name for one object.
     pub(crate) singular: &'static str,
-    /// What people may type instead.
+    /// The short names that people may type.
     pub(crate) short_names: Vec<&'static str>,
     /// Groups of kinds, such as `all`.
     pub(crate) categories: Vec<&'static str>,
@@ -58,7 +58,7 @@ pub(crate) struct Column {
     pub(crate) type_: &'static str,
     /// The OpenAPI format of the cells; `name` marks the primary column.
     pub(crate) format: &'static str,
-    /// What the column shows.
+    /// The content of the column.
     pub(crate) description: &'static str,
     /// 0 is always shown, 1 only by wide output.
     pub(crate) priority: i32,

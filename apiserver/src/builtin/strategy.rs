@@ -1,4 +1,4 @@
-//! What a kind does by itself when it is created or updated, after defaults and before validation.
+//! The kind's own changes on create and update, after defaults and before validation.
 use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;

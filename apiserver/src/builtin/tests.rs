@@ -24,7 +24,7 @@ fn comparable(kind: &str, object: &Value) -> Value {
                 }
             }
         }
-        // Whose uid is new with every create, in labels and selector.
+        // The uid of a Job is new with every create, in labels and selector.
         "Job" => {
             let metadata = out["metadata"].as_object_mut().unwrap();
             metadata.remove("labels");

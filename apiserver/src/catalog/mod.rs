@@ -1,4 +1,4 @@
-//! What is served: built-in kinds and the versions of CustomResourceDefinitions, looked up by path or by kind.
+//! The served kinds: built-in ones and the versions of CustomResourceDefinitions, looked up by path or by kind.
 
 mod registry;
 mod resource;

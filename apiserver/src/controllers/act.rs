@@ -1,4 +1,4 @@
-//! What a pure controller decided in, the write through the ordinary verbs out.
+//! The decision of a pure controller in, the write through the ordinary verbs out.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::verbs::{
     Context, DeleteOptions, ObjectRef, WriteOptions, create_object, delete_object, update_object,
 };
 
-/// Who writes, as managed fields show it.
+/// The writer, as managed fields show it.
 const MANAGER: &str = "kube-controller-manager";
 
-/// Does what a controller decided. What is there already, or gone already, is as good as done.
+/// Carries out the decision of a controller. An object that exists already, or is gone already, counts as done.
 pub(super) fn act(context: &Context<'_>, action: Action) -> ApiResult<()> {
     match action {
         Action::Create { resource, object } => match create(context, &resource, object) {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// An object to look at: store resource, namespace, name.
 pub(super) type Item = (String, String, String);
 
-/// Who is to be looked at, and when; an item waits once, and the first in time comes first.
+/// The items to look at, and when; an item waits once, and the first in time comes first.
 #[derive(Default)]
 pub(super) struct DelayQueue {
     at: BTreeMap<Item, Instant>,

@@ -1,4 +1,4 @@
-//! What a cluster does by itself: the store's events in, writes through the ordinary verbs out.
+//! The controllers of a cluster: the store's events in, writes through the ordinary verbs out.
 //!
 //! One task reads every change, asks the pure controllers what they would do about it, and does it. Whatever fails
 //! is asked again later, so a missed or refused write is made good as soon as it can be.
@@ -136,7 +136,7 @@ impl ControllerManager {
     pub(crate) fn turn(&mut self) -> Option<Instant> {
         self.read_events();
         let now = Instant::now();
-        // What becomes due by this turn's own work waits for the next one.
+        // Items that become due by this turn's own work wait for the next one.
         let ready: Vec<Item> = std::iter::from_fn(|| self.queue.pop(now)).take(TURN_MAX).collect();
         for item in ready {
             self.reconcile(item);
@@ -198,7 +198,7 @@ impl ControllerManager {
     fn observe(&mut self, event: &Event) {
         self.enqueue(&event.key.resource, &event.entry);
         if let Some(before) = &event.previous {
-            // Who was concerned before the change (a selector, an owner) may be no longer.
+            // An object that was concerned before the change (a selector, an owner) may be no longer.
             self.enqueue(&event.key.resource, before);
         }
         let owners = |entry: &Entry| entry.pointer("/metadata/ownerReferences").cloned();
@@ -333,7 +333,7 @@ impl ControllerManager {
                 }
             }
             if refused {
-                // What was done comes back as events; what was refused does not, so it is tried again.
+                // A successful write comes back as an event; a refused one does not, so it is tried again.
                 match &entry {
                     Some(entry) => self.garbage.note(entry),
                     None => self.garbage = Garbage::Everywhere,

@@ -1,4 +1,4 @@
-//! What a cluster does by itself: simulated workloads, garbage collection, namespaces, the end of old Events.
+//! The controllers of a cluster: simulated workloads, garbage collection, namespaces, the end of old Events.
 
 mod act;
 mod delay_queue;

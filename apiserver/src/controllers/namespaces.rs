@@ -1,4 +1,4 @@
-//! What a namespace needs when it comes, and what goes with it when it goes.
+//! The objects that a namespace needs when it comes, and those that go with it.
 
 use serde_json::{Value, json};
 

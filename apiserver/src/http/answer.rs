@@ -1,4 +1,4 @@
-//! What a verb answers, and the bodies of answers.
+//! The answer of a verb, and the bodies of answers.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The body of an answer: one piece, or the endless lines of a watch.
 pub type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// What a verb answers.
+/// The answer of a verb.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,

@@ -3,7 +3,7 @@
 /// Longest path that is looked at: no name is longer than 253 characters and no path has more than nine parts.
 const PATH_MAX_BYTES: usize = 4096;
 
-/// What a path names.
+/// The resource that a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `/version`, `/healthz`, `/openapi/v3`, … and everything unknown.

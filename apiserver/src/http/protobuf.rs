@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::builtin::types::{self, Scalar, Type};
 use crate::status::{ApiError, ApiResult};
 
-/// What every body in this form begins with.
+/// The first bytes of every body in this form.
 const MAGIC: &[u8] = b"k8s\0";
 /// Messages within messages: deeper than any built-in type.
 const DEPTH_MAX: usize = 32;

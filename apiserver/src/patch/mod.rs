@@ -3,7 +3,7 @@ pub(crate) mod json;
 pub(crate) mod merge;
 pub(crate) mod strategic;
 
-/// Whose fault a refused patch is.
+/// The side at fault for a refused patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
     /// The patch itself is not well formed.
@@ -16,7 +16,7 @@ pub(crate) enum ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Error {
-    /// Whose fault it is.
+    /// The side at fault.
     pub(crate) kind: ErrorKind,
     /// In words.
     pub(crate) message: String,

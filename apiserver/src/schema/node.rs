@@ -65,7 +65,7 @@ pub(crate) struct Node {
     pub(crate) rules: Rules,
 }
 
-/// What values of a place must satisfy beyond their type.
+/// The constraints of a place beyond its type.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
     pub(crate) required: Vec<String>,

@@ -31,7 +31,7 @@ enum Change {
     InPlaceOnly,
 }
 
-/// What people wrote about updates, in either version's places.
+/// The update settings, in either version's places.
 struct Strategy {
     replicas: i64,
     /// Pods that shall stay old.

@@ -343,7 +343,7 @@ fn pause(deployment: &Value, now: Timestamp, status: &mut Map<String, Value>) ->
     let reported = object::condition(deployment, "Progressing").map_or("", |old| text(old, "/reason"));
     let is_paused = deployment.pointer("/spec/paused") == Some(&Value::Bool(true));
     let (reason, message) = match (is_paused, reported) {
-        // What was late before the pause stays late.
+        // A rollout that was late before the pause stays late.
         (true, "ProgressDeadlineExceeded") => return true,
         (true, _) => ("DeploymentPaused", "Deployment is paused"),
         (false, "DeploymentPaused") => ("DeploymentResumed", "Deployment is resumed"),

@@ -1,4 +1,4 @@
-//! What a cluster does by itself, simulated: one object by name in, the writes that bring it one step further out.
+//! The simulated controllers of a cluster: one object by name in, the writes that bring it one step further out.
 //!
 //! Level-triggered and pure: a reconcile looks at the present objects through [`View`], never at what happened, and
 //! gives back [`Action`]s. The simulation does not poll: the caller reconciles what an event touches ([`affected`]) and
@@ -55,7 +55,7 @@ pub(crate) const RESOURCES: &[&str] = &[
 /// An object by resource, namespace and name.
 pub(crate) type Key = (String, String, String);
 
-/// Whom to reconcile when this object was created, changed or deleted; the object itself is among them.
+/// The objects to reconcile when this object was created, changed or deleted; the object itself is among them.
 pub(crate) fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
     let namespace = object::namespace(object).to_owned();
     let key = |resource: &str, name: &str| (resource.to_owned(), namespace.clone(), name.to_owned());

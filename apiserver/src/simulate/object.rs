@@ -1,4 +1,4 @@
-//! What the simulated controllers ask of objects: names, owners, conditions, numbers.
+//! The reads of simulated controllers from objects: names, owners, conditions, numbers.
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 

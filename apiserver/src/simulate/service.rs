@@ -51,7 +51,7 @@ pub(super) fn reconcile(view: &dyn View, service: &Value, _now: Timestamp, out: 
     slice(view, service, &pods, out);
 }
 
-/// What belonged to a service that is gone.
+/// The objects of a deleted service.
 pub(super) fn gone(view: &dyn View, namespace: &str, name: &str, out: &mut Outcome) {
     if let Some(endpoints) = view.get("endpoints", namespace, name) {
         // Hand-made endpoints are not ours to delete.

@@ -1,6 +1,6 @@
 //! StatefulSet → pods in order, their volume claims, its revisions and status; that of OpenKruise too.
 //!
-//! What OpenKruise's has more and is played: `paused`, `maxUnavailable` and changes in place.
+//! The further features of OpenKruise's that are simulated: `paused`, `maxUnavailable` and changes in place.
 use std::sync::Arc;
 
 use jiff::Timestamp;

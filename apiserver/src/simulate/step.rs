@@ -1,4 +1,4 @@
-//! What a reconcile sees and what it decides: the present objects in, writes out.
+//! The inputs and decisions of a reconcile: the present objects in, writes out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(crate) enum Action {
         name: String,
         /// Its uid.
         uid: String,
-        /// What happens to what it owns; none for the kind's usual way.
+        /// The fate of the objects it owns; none for the kind's usual way.
         propagation: Option<Propagation>,
     },
     /// Record an event (core/v1).
@@ -66,7 +66,7 @@ pub(crate) enum Action {
     },
 }
 
-/// What one reconcile decided.
+/// The decisions of one reconcile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Outcome {
     /// The writes, in order.

@@ -35,7 +35,7 @@ impl Entry {
         serde_json::from_slice(text).unwrap_or_default()
     }
 
-    /// The same state to be read as a value now. What is kept as text stays so: the value goes with the answer.
+    /// The same state to be read as a value now. An object kept as text stays so: the value goes with the answer.
     pub(crate) fn opened(self: &Arc<Self>) -> Arc<Self> {
         if self.value.get().is_some() {
             return self.clone();
@@ -73,7 +73,7 @@ impl Entry {
         self.json.get_or_init(|| Bytes::from(self.parsed().to_string())).clone()
     }
 
-    /// The object, shared. What is kept as text stays so.
+    /// The object, shared. An object kept as text stays so.
     pub fn shared(&self) -> Arc<Value> {
         self.value.get().cloned().unwrap_or_else(|| Arc::new(self.parse()))
     }

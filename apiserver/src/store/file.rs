@@ -27,7 +27,7 @@ const FORMAT_WITHOUT_CHECKSUMS: u64 = 1;
 const SEPARATOR: char = '\0';
 /// How many bytes of its SHA-256 stand before each record: enough to notice damage, which is no attack.
 const CHECKSUM_BYTES: usize = 8;
-/// The thread that checks files. What the database says while it gives up on a damaged one is said by our error.
+/// The thread that checks files. Our error repeats the database's message about a damaged one.
 pub const CHECK_THREAD: &str = "store-check";
 
 /// Why the file could not be used.
@@ -42,7 +42,7 @@ pub enum Error {
     /// The database refused; the change was not made.
     #[error("storage file: {0}")]
     Database(String),
-    /// What is in the file is not ours or is damaged.
+    /// The content of the file is foreign or damaged.
     #[error("storage file is damaged: {0}")]
     Damaged(String),
 }
@@ -282,7 +282,7 @@ fn checksum(path: &str, json: &[u8]) -> [u8; CHECKSUM_BYTES] {
     sum
 }
 
-/// What is stored for an object: the checksum, then its text.
+/// The stored form of an object: the checksum, then its text.
 fn record(path: &str, json: &[u8]) -> Vec<u8> {
     [checksum(path, json).as_slice(), json].concat()
 }

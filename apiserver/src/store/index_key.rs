@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What an object can be found by beside its name.
+/// The keys of an object beside its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IndexKey {
     /// It names the object of this uid among its owners.

@@ -26,7 +26,7 @@ pub enum Change {
     Delete,
 }
 
-/// What must hold for a write to happen.
+/// The precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// There is no such object.
@@ -127,7 +127,7 @@ struct Index {
 #[derive(Debug)]
 struct Shared {
     index: RwLock<Index>,
-    /// Held during the whole of a write, so that file and index agree on the order.
+    /// The lock spans the whole of a write, so that file and index agree on the order.
     writer: Mutex<()>,
     file: Option<File>,
 }

@@ -17,7 +17,7 @@ pub use index_key::{IndexKey, index_keys};
 pub use memory::{Change, Precondition, Store};
 pub use revision::{RevisionReceiver, RevisionSender};
 
-/// What happened to an object.
+/// The change of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// It was created.
@@ -31,7 +31,7 @@ pub enum EventKind {
 /// One change of one object. For a deletion `entry` is the last state with the revision of the deletion.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What happened.
+    /// The change.
     pub kind: EventKind,
     /// Which object.
     pub key: Key,

@@ -13,7 +13,7 @@ const OWNER: u32 = 0o600;
 /// Anybody else.
 const OTHERS: u32 = 0o077;
 
-/// Opens the file for reading and writing, and makes it when it is not there. Nothing in it is changed.
+/// Opens the file for reading and writing, and makes it when it is not there. Its content stays.
 ///
 /// # Errors
 /// Those of the file system; a symbolic link, something that is no file, and a file of another user are refused.

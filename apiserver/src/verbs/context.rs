@@ -1,4 +1,4 @@
-//! What the verbs work on: the objects, the kinds that are served, and the rules of the cluster.
+//! The context of the verbs: the objects, the kinds that are served, and the rules of the cluster.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(crate) trait Admission {
     fn delete(&self, resource: &Resource, name: &str) -> ApiResult<()>;
 }
 
-/// What the verbs work on.
+/// The context of the verbs.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) store: &'a dyn Storage,

@@ -26,7 +26,7 @@ const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 const ORPHAN_FINALIZER: &str = "orphan";
 
-/// What a deletion came to.
+/// The result of a deletion.
 pub(crate) enum Deleted {
     /// The object is gone; this was its last state.
     Gone(Arc<Entry>),
@@ -142,8 +142,8 @@ pub(super) fn remove(context: &Context<'_>, resource: &Resource, key: &Key, entr
     }
 }
 
-/// What follows a removal: a definition is served no longer, and the last object of a definition that is going away takes
-/// the definition with it.
+/// The effects of a removal: a definition is served no longer, and the last object of a definition that is going away
+/// takes the definition with it.
 fn removed(context: &Context<'_>, resource: &Resource, last: &Entry) -> ApiResult<()> {
     if resource.is_definition() {
         context.catalog.remove(object::name(last));

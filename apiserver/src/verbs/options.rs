@@ -16,7 +16,7 @@ pub(crate) struct ObjectRef<'a> {
     pub(crate) subresource: &'a str,
 }
 
-/// What to do with fields that the schema does not know.
+/// The treatment of fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,

@@ -1,4 +1,4 @@
-//! Who owns which field after a write: the request as the tracking of field managers takes it.
+//! The owner of each field after a write: the request as the tracking of field managers takes it.
 
 use serde_json::Value;
 

@@ -30,7 +30,7 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the store at once: bounds the size of one piece of the answer.
 const BATCH_EVENTS: usize = 256;
 
-/// What a watch looks at for as long as it lives.
+/// The selection of a watch for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct WatchSource<H> {
     pub(crate) store: H,

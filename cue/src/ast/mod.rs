@@ -82,7 +82,7 @@ pub struct Ident {
 pub struct Decl {
     /// The whole declaration.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: DeclKind,
     /// Its comments.
     pub comments: Comments,
@@ -90,7 +90,7 @@ pub struct Decl {
     pub blank_before: bool,
 }
 
-/// What a declaration is.
+/// The kinds of declarations.
 #[derive(Debug, Clone)]
 pub enum DeclKind {
     /// `label: value`.
@@ -107,7 +107,7 @@ pub enum DeclKind {
     Attribute(Attribute),
     /// `import (…)`.
     Import(Import),
-    /// What could not be parsed.
+    /// A part that could not be parsed.
     Bad,
 }
 
@@ -192,11 +192,11 @@ pub struct PostfixAlias {
 pub struct Label {
     /// Where it stands.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: LabelKind,
 }
 
-/// What a label is.
+/// The kinds of labels.
 #[derive(Debug, Clone)]
 pub enum LabelKind {
     /// `a`, `#a`, `_a`, `_#a`.
@@ -211,7 +211,7 @@ pub enum LabelKind {
     Pattern {
         /// `X` of `[X=x]`.
         alias: Option<Ident>,
-        /// What labels must match.
+        /// The pattern of labels.
         expr: Box<Expr>,
     },
 }
@@ -230,7 +230,7 @@ pub struct Let {
 pub struct Expr {
     /// The whole expression.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
     /// Comments that belong to it (elements of lists, operands on their own line).
     pub comments: Comments,
@@ -243,7 +243,7 @@ impl Expr {
     }
 }
 
-/// What kind of literal.
+/// The kind of literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiteralKind {
     /// `1`, `0x1F`, `1Ki`.
@@ -260,10 +260,10 @@ pub enum LiteralKind {
     Bool,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
-    /// What could not be parsed.
+    /// A part that could not be parsed.
     Bad,
     /// A name.
     Ident(String),
@@ -372,13 +372,13 @@ pub struct Fallback {
 pub struct Clause {
     /// The whole clause.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: ClauseKind,
     /// Its comments.
     pub comments: Comments,
 }
 
-/// What a clause is.
+/// The kinds of clauses.
 #[derive(Debug, Clone)]
 pub enum ClauseKind {
     /// `for k, v in source`.
@@ -387,7 +387,7 @@ pub enum ClauseKind {
         key: Option<Ident>,
         /// `v`.
         value: Ident,
-        /// What is ranged over.
+        /// The range.
         source: Expr,
     },
     /// `if condition`.

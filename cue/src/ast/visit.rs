@@ -35,7 +35,7 @@ pub fn walk_file<V: Visitor + ?Sized>(visitor: &mut V, file: &mut File) {
     }
 }
 
-/// What is in a declaration.
+/// The parts of a declaration.
 pub fn walk_decl<V: Visitor + ?Sized>(visitor: &mut V, decl: &mut Decl) {
     match &mut decl.kind {
         DeclKind::Field(Field { label, value, .. }) => {
@@ -58,7 +58,7 @@ pub fn walk_label<V: Visitor + ?Sized>(visitor: &mut V, label: &mut Label) {
     }
 }
 
-/// What is in an expression.
+/// The parts of an expression.
 pub fn walk_expr<V: Visitor + ?Sized>(visitor: &mut V, expr: &mut Expr) {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || operands(visitor, expr));
 }
@@ -112,7 +112,7 @@ fn operands<V: Visitor + ?Sized>(visitor: &mut V, expr: &mut Expr) {
     }
 }
 
-/// What is in a clause.
+/// The parts of a clause.
 pub fn walk_clause<V: Visitor + ?Sized>(visitor: &mut V, clause: &mut Clause) {
     match &mut clause.kind {
         ClauseKind::For { source, .. } => visitor.expr(source),

@@ -86,7 +86,7 @@ fn run() -> ExitCode {
     }
     let Outcome { code, stdout, stderr } = answer(given);
     eprint!("{stderr}");
-    // Who does not read the value is told by the exit code.
+    // The exit code tells callers that do not read the value.
     if std::io::stdout().lock().write_all(stdout.as_bytes()).is_err() {
         return ExitCode::FAILURE;
     }

@@ -9,7 +9,7 @@ use crate::{
     source::{Source, Span},
 };
 
-/// What an addition gives.
+/// The result of an addition.
 pub(crate) struct Addition {
     /// The program with the names, sources and packages of the texts; its own expressions are what they were.
     pub(crate) program: Program,

@@ -269,7 +269,7 @@ impl Compiler<'_> {
         self.push(span, compiled)
     }
 
-    /// What the grammar lets into square brackets but no label can match.
+    /// The expressions in square brackets that the grammar allows and no label can match.
     fn check_pattern(&mut self, pattern: &ast::Expr) {
         let what = match &pattern.kind {
             ExprKind::Ellipsis(_) => "an ellipsis",

@@ -77,7 +77,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What stands between the parentheses of `@extern(…)`.
+/// The text between the parentheses of `@extern(…)`.
 fn body(attribute: &Attribute) -> Option<&str> {
     attribute.text.strip_prefix("@extern(")?.strip_suffix(')')
 }

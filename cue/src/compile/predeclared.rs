@@ -47,7 +47,7 @@ impl Compiler<'_> {
         Expr::Bottom
     }
 
-    /// What may have been meant by a name that means nothing.
+    /// The likely meaning of an unknown name.
     pub(super) fn name_hint(&self, name: &str) -> Option<String> {
         if let Some(package) = packages::lookup_by_name(name) {
             return Some(format!("add `import {:?}`", package.path));

@@ -1,4 +1,4 @@
-//! What a name can mean at a place.
+//! The possible meanings of a name at a place.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

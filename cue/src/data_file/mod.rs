@@ -1,7 +1,7 @@
 //! A text of JSON, YAML or TOML in; syntax with the places and comments of that text out.
 //!
-//! What a data file says is one more conjunct beside the CUE files it is given with, so a mistake in it is told with its
-//! own file, line and column.
+//! The content of a data file is one more conjunct beside the CUE files it is given with, so a mistake in it is told
+//! with its own file, line and column.
 
 pub(crate) mod tree;
 

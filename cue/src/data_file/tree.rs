@@ -17,13 +17,13 @@ use crate::{
 pub struct Node {
     /// Its bytes in the text.
     pub at: Range<usize>,
-    /// What stands there.
+    /// The value.
     pub value: Tree,
     /// The words about it, where it is an element of a list.
     pub words: Words,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
     /// Anything but a list or struct.

@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal: $class:ident,)*) => {
-        /// What kind of failure it is. Only this steers control flow; the words are for people.
+        /// The class of a failure. Only the code steers control flow; the words are for people.
         ///
         /// The names given by [`Code::as_str`] are stable: scripts may rely on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! What went wrong, where, and what to do: many diagnostics, as text with carets, as lines or as JSON.
+//! Diagnostics: the error, its place and its remedy; many at once, as text with carets, as lines or as JSON.
 
 mod code;
 mod json;
@@ -16,7 +16,7 @@ pub use code::{Class, Code};
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What stands there, in a few words; may be empty.
+    /// A few words on the place; may be empty.
     pub text: String,
     /// Whether it is the place to look at first. Exactly one label is, when there are any.
     pub main: bool,
@@ -25,21 +25,21 @@ pub struct Label {
 /// One failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What kind of failure.
+    /// The class of the failure.
     pub code: Code,
-    /// What is wrong, in one sentence.
+    /// The error in one sentence.
     pub message: String,
     /// The path of the value (`output.spec.replicas`), empty for the whole.
     pub path: String,
     /// Further values that fail for the very same reason at the very same places.
     pub also: Vec<String>,
-    /// What the value should be, where that can be said.
+    /// The expected value, where it is known.
     pub expected: Option<String>,
-    /// What it is instead.
+    /// The found value.
     pub found: Option<String>,
     /// The places that cause it, the main one first.
     pub labels: Vec<Label>,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Option<String>,
 }
 

@@ -109,7 +109,7 @@ fn is_bottom(value: &Expr) -> bool {
     matches!(literal.decls.as_slice(), [only] if matches!(&only.kind, DeclKind::Embed(e) if matches!(e.kind, ExprKind::Bottom)))
 }
 
-/// What is left when the condition refuses: `x < 1 || x > 9` leaves `>=1` and `<=9`.
+/// The rest when the condition refuses: `x < 1 || x > 9` leaves `>=1` and `<=9`.
 fn refused<'a>(
     label: &str,
     condition: &'a Expr,

@@ -1,8 +1,8 @@
 //! The release of CUE a text was written for in; what is read and evaluated as that release did, out.
 //!
 //! Texts live longer than releases, so a [`crate::Source`] may say which one it was written for; one that says nothing is read
-//! as the newest release does. What an older era adds is only what the newest release *refuses*; a text that the
-//! newest release accepts means the same in every era:
+//! as the newest release does. An older era adds only texts that the newest release *refuses*; a text that the newest release
+//! accepts means the same in every era:
 //!
 //! * `+` joins lists and `*` repeats them (refused since 0.11; now `list.Concat` and `list.Repeat`);
 //! * `div`, `mod`, `quo` and `rem` between their operands (now functions of two arguments);

@@ -1,11 +1,11 @@
-//! What one evaluation may use up, who lends it, and what its parts take.
+//! The budget of one evaluation, its lender, and the price of its parts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::vertex::{Env, Vertex};
 
-/// What one evaluation may use up before it is stopped with a diagnostic.
+/// The limits of one evaluation, beyond which a diagnostic stops it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Conjuncts and operations.
@@ -27,16 +27,16 @@ impl Default for Budget {
     }
 }
 
-/// Who lends evaluations their memory and says when they have to end. An evaluation knows no clock and no neighbours: it
-/// asks. A refusal is a reason in words, and the evaluation ends with it.
+/// The lender of evaluations' memory, which also says when they have to end. An evaluation knows no clock and no
+/// neighbours: it asks. A refusal is a reason in words, and the evaluation ends with it.
 pub trait Guard: Send + Sync {
-    /// Asked about every thousand steps: why the evaluation has to end now.
+    /// The evaluation calls this about every thousand steps: why it has to end now.
     ///
     /// # Errors
     /// Why the evaluation has to end.
     fn go_on(&self) -> Result<(), String>;
 
-    /// Asked for so many bytes more, before they are used; may wait.
+    /// The evaluation calls this before it uses so many bytes more; may wait.
     ///
     /// # Errors
     /// Why it gets no more.
@@ -56,11 +56,11 @@ pub trait Guard: Send + Sync {
     }
 }
 
-/// What an evaluation owes its guard; settled when it is dropped.
+/// The debt of an evaluation to its guard; settled when it is dropped.
 pub(crate) struct Loan {
     pub(super) guard: Option<Arc<dyn Guard>>,
     pub(super) bytes: usize,
-    /// What the guard's clock showed when it began.
+    /// The time of the guard's clock when it began.
     pub(super) began: Option<Duration>,
 }
 
@@ -80,17 +80,17 @@ impl Drop for Loan {
     }
 }
 
-/// What a value of the output counts beside its text.
+/// The price of a value of the output beside its text.
 pub(crate) const NODE_SIZE: usize = 32;
 
-/// What an entry of a map takes beside its content, where the map is as empty as it may be.
+/// The price of an entry of a map beside its content, where the map is as empty as it may be.
 pub(crate) const MAP_ENTRY: usize = 32;
 
-/// What a label takes beside its text: it stands in a list and in a map.
+/// The price of a label beside its text: it stands in a list and in a map.
 pub(crate) const LABEL_SIZE: usize = 2 * size_of::<Arc<str>>() + 2 * size_of::<usize>() + MAP_ENTRY;
 
-/// What a level of names takes.
+/// The price of a level of names.
 pub(crate) const ENV_SIZE: usize = size_of::<Env>();
 
-/// What a vertex takes beside what it holds.
+/// The price of a vertex beside its content.
 pub(crate) const VERTEX_SIZE: usize = size_of::<Vertex>();

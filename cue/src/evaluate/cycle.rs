@@ -3,7 +3,7 @@
 //! A value may not contain itself. A reference to an ancestor of the value it stands in, or one that comes back to a
 //! target it was brought by, makes its conjunct *cyclic*, and everything below that conjunct stays so. A cyclic conjunct
 //! waits until the value has another one that is not: then it may be followed once more, and the value below decides
-//! again. A value of which only cyclic conjuncts are left has a structural cycle. What is optional (an optional field, a
+//! again. A value of which only cyclic conjuncts are left has a structural cycle. An optional part (an optional field, a
 //! pattern, the further elements of a list, a disjunct) may go one round more before it counts.
 
 use super::{Conjunct, Cycle, CycleId, CycleKind, EnvKind, Evaluation, Fault, VertexId};
@@ -15,7 +15,7 @@ const MAX_CHAIN: usize = 1_000;
 /// How often one reference may lead to another value of its own before that counts as without end.
 const MAX_REPEATS: usize = 100;
 
-/// What to do with a reference.
+/// The treatment of a reference.
 pub(crate) enum Step {
     /// It adds nothing, or nothing yet.
     Skip,

@@ -14,7 +14,7 @@ use crate::{
     ir::{ExprId, Label},
 };
 
-/// What is given deeper than this is taken as declared.
+/// Values deeper than this count as declared.
 const MAX_DEPTH: usize = 64;
 
 /// More findings help no user.
@@ -86,7 +86,7 @@ impl Evaluation {
     }
 
     /// A vertex as what is left of it: each alternative, and those that came to the same value as another one and are not
-    /// told apart from it any more. What fails says nothing about what may be given.
+    /// told apart from it any more. A failed alternative does not show which values may be given.
     fn left_of(&mut self, vertex: VertexId, nesting: usize, left: &mut Vertices) {
         self.process(vertex);
         let own = self.deref(vertex);

@@ -129,7 +129,7 @@ impl Evaluation {
         }
         let left = self.deref(copy);
         if let Some(fault) = self.v(left).fault.clone() {
-            // Nothing that is being made could still give it a value.
+            // No vertex that is being made could still give it a value.
             if !self.is_waiting(&fault) {
                 faults.push(fault);
                 return;

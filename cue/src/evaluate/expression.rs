@@ -99,7 +99,7 @@ impl Evaluation {
             return Err(fault.clone());
         }
         if let Some(atom) = &v.atom {
-            // What only waits for a value that is being made may be used meanwhile.
+            // A value that only waits for one that is being made may be used meanwhile.
             return match &v.fault {
                 Some(fault) if !self.is_waiting(fault) => Err(fault.clone()),
                 _ => Ok(Term::Atom(atom.clone())),
@@ -191,7 +191,7 @@ impl Evaluation {
         let mut out: Vec<u8> = Vec::new();
         for (at, text) in texts.iter().enumerate() {
             out.extend_from_slice(text);
-            // Held against the budget before it grows further.
+            // The evaluation checks its budget before the value grows further.
             self.room(out.len(), conjunct.expr)?;
             let Some(expr) = exprs.get(at) else { continue };
             match self.concrete(conjunct.with(*expr))? {
@@ -271,7 +271,7 @@ impl Evaluation {
                     .list_operator(op, &a, &b, whole.expr)
                     .unwrap_or_else(|| Err(self.bad_operands(op, &a, &b, whole.expr))),
                 BinaryOp::Equal | BinaryOp::NotEqual => {
-                    // What is not known all through is no operand, whatever the other side is.
+                    // A value that is not wholly known is no operand, whatever the other side is.
                     for (term, side) in [(&a, left), (&b, right)] {
                         if let Term::Vertex(vertex) = term {
                             self.validate(*vertex, Mode::Concrete, side.expr)?;

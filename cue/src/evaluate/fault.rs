@@ -30,7 +30,7 @@ pub(crate) struct FaultData {
     pub(crate) busy: VertexId,
 }
 
-/// What a fault is about.
+/// The subject of a fault.
 #[derive(Debug, Clone)]
 pub(crate) enum Message {
     Text(String),
@@ -38,7 +38,7 @@ pub(crate) enum Message {
     Undefined(Label, VertexId),
     /// The field of a struct is declared with `?` and has no value.
     Optional(Label, VertexId),
-    /// What an expression gives is not concrete.
+    /// The value of an expression is not concrete.
     NotConcrete(ExprId, VertexId),
     /// The kinds of both places exclude each other.
     Kinds(Kinds, Kinds),

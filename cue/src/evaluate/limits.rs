@@ -1,8 +1,8 @@
-//! What an evaluation uses up, held against its budget: a hostile template ends with a diagnostic.
+//! Charges an evaluation against its budget: a hostile template ends with a diagnostic.
 //!
-//! Bytes are a running sum: who makes something that stays says so here, by the size that the allocator gives it. What is
-//! dropped before the evaluation ends is not taken off again but where it is much, so the sum is never less than the truth
-//! by more than what one call of a function holds for a moment.
+//! Bytes are a running sum: code that makes a lasting part charges it here, by the size that the allocator gives it. A
+//! part that is dropped before the evaluation ends is not taken off again but where it is much, so the sum is never less
+//! than the truth by more than what one call of a function holds for a moment.
 
 use smallvec::SmallVec;
 
@@ -15,13 +15,13 @@ use crate::{
     source::Span,
 };
 
-/// What a value that is handed out takes beside its text: as plain data, and as JSON or syntax at the same time.
+/// The price of a value that is handed out beside its text: as plain data, and as JSON or syntax at the same time.
 pub(crate) const HANDED_OUT: usize = 2 * (size_of::<(String, Data)>() + size_of::<usize>());
 
 /// Most values that are written as syntax or as a tree: far more than anybody reads.
 const MAX_WRITTEN: usize = 1_000_000;
 
-/// What a value written as syntax or as a tree takes.
+/// The price of a value written as syntax or as a tree.
 const WRITTEN_SIZE: usize = 256;
 
 /// Most pairs that are compared to tell two disjuncts apart; beyond that they count as different.
@@ -36,7 +36,7 @@ const STEPS_UNASKED: u64 = 1_024;
 /// Bytes that are borrowed at a time.
 const GRAIN: usize = 1 << 20;
 
-/// What the allocator adds to each block.
+/// The allocator's addition to each block.
 const BLOCK: usize = 16;
 
 /// A collection of a vertex that may lie on the heap.
@@ -185,7 +185,7 @@ impl Evaluation {
                 self.last_place = place;
             }
             let Err(reason) = self.within_limits() else { return Ok(()) };
-            // What has no place of its own is told where it was last known to be.
+            // An error without a place is reported at the last known one.
             self.stopped = Some(self.fault(Code::Budget, reason, self.last_place));
             // From here on each step comes back to this.
             self.asked_at = 0;

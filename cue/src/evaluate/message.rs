@@ -35,7 +35,7 @@ impl Evaluation {
         self.fault_with(Code::Operation, Message::Kind { what, found, wanted }, &[what])
     }
 
-    /// What is wrong, in one sentence without the path.
+    /// The error in one sentence without the path.
     pub(crate) fn message(&self, fault: &Fault) -> String {
         match &fault.0.message {
             Message::Text(text) => text.clone(),

@@ -32,7 +32,7 @@ impl Evaluation {
             State::New => {}
         }
         if let Some(stopped) = self.stopped().cloned() {
-            // Nothing is begun any more.
+            // No task begins any more.
             self.set_fault(vertex, stopped);
             self.vm(vertex).state = State::Done;
             return;
@@ -162,7 +162,7 @@ impl Evaluation {
             let fault = if fault.0.vertex.is_none() {
                 let mut data = FaultData::clone(&fault.0);
                 data.vertex = vertex;
-                // What waits for itself will wait for ever.
+                // A task that waits for itself will wait for ever.
                 if data.busy == vertex {
                     data.busy = VertexId::NONE;
                 }

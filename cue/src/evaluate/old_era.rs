@@ -1,4 +1,4 @@
-//! What only texts of an older era may do: join and repeat lists with operators, and let bounds leave one number.
+//! The extensions of older eras: lists are joined and repeated with operators, and bounds may leave one number.
 
 use super::{Bound, Evaluation, Fault, Term, VertexId, list::MAX_ELEMENTS};
 use crate::{

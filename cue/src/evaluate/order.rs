@@ -227,7 +227,7 @@ impl Evaluation {
             let chunk = self.chunk(literal.used.expr);
             if let Expr::Struct(body) = self.expr(&chunk, literal.used.expr) {
                 for decl in &body.decls {
-                    // What a reference embeds stands at one place with the struct around it.
+                    // An embedded reference stands at one place with the struct around it.
                     if let Decl::Embed(expr) = decl {
                         holders.entry(*expr).or_default().push(at);
                         exprs.push_back(*expr);

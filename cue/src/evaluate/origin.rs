@@ -1,7 +1,7 @@
 //! A vertex in; what made its value, conjunct by conjunct, out.
 //!
-//! Nothing is kept for this while evaluating but the leaves a vertex took in. Who asks pays: the conjuncts are walked
-//! again, references followed to what they mean, and of a disjunction only what was chosen is told.
+//! Evaluation keeps nothing for this but the leaves a vertex took in. The caller of this pays: it walks the conjuncts
+//! again, follows references to what they mean, and tells of a disjunction only the chosen part.
 
 use rustc_hash::FxHashSet;
 
@@ -22,7 +22,7 @@ const MAX_DEPTH: u32 = 32;
 pub struct Origin {
     /// Where it is written.
     pub span: Span,
-    /// What it adds.
+    /// The kind of the source.
     pub kind: OriginKind,
     /// How many references and computations lie between it and the value: what follows a reference or computation with
     /// a greater depth is what that refers to or computes with.
@@ -83,7 +83,7 @@ impl Evaluation {
         walk.out.push((expr, Origin { span: self.span(expr), kind, depth }));
     }
 
-    /// What one conjunct adds to a vertex; `written` is the kind of a value that is written out.
+    /// The part that one conjunct adds to a vertex; `written` is the kind of a value that is written out.
     fn origins_in(
         &mut self,
         conjunct: Conjunct,
@@ -155,7 +155,7 @@ impl Evaluation {
         }
     }
 
-    /// What a computation used, and where that comes from.
+    /// The operands of a computation, and their origins.
     fn operand_origins(&mut self, conjunct: Conjunct, depth: u32, walk: &mut Walk) {
         let id = conjunct.expr;
         if depth > MAX_DEPTH || walk.is_full() || !walk.seen.insert((id, conjunct.env)) {
@@ -166,7 +166,7 @@ impl Evaluation {
         let expr = self.expr(&chunk, id);
         if expr.is_reference() {
             if let Ok(Term::Vertex(target)) = self.resolve(conjunct) {
-                // What is computed with is a value of its own, with choices of its own.
+                // An operand is a value of its own, with choices of its own.
                 let outer = std::mem::replace(&mut walk.taken, self.leaves(target));
                 self.origins_of(target, depth + 1, walk);
                 walk.taken = outer;

@@ -8,7 +8,7 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
-/// Who precedes whom among the fields of one struct; fields are numbers.
+/// The order among the fields of one struct; fields are numbers.
 #[derive(Default)]
 pub(super) struct Precedence {
     after: Vec<Vec<u32>>,

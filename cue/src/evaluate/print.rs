@@ -1,7 +1,7 @@
 //! A vertex in; the syntax of its evaluated value as commands print it out: defaults taken.
 //!
-//! What cannot be known yet is printed as the expressions it comes from. Nothing else of the source is kept: references
-//! are resolved, patterns and closedness are left out.
+//! An unknown value is printed as the expressions it comes from. The rest of the source is not kept: references are
+//! resolved, patterns and closedness are left out.
 
 use rustc_hash::FxHashMap;
 

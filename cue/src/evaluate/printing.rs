@@ -8,7 +8,7 @@ use crate::{
     source::{FileId, Span},
 };
 
-/// What of a value is printed. Regular fields always are.
+/// The printed parts of a value. Regular fields always are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Take defaults instead of printing disjunctions with marks.
@@ -34,7 +34,7 @@ pub(super) struct Printing<'e> {
     pub(super) stack: Vec<VertexId>,
     /// Imports that printed expressions use, in the order of use.
     pub(super) imports: Vec<ast::ImportSpec>,
-    /// What each file imports.
+    /// The imports of each file.
     pub(super) known: FxHashMap<FileId, Vec<ast::ImportSpec>>,
 }
 

@@ -30,7 +30,7 @@ impl Evaluation {
         }
     }
 
-    /// What a reference means; the vertex is not evaluated yet.
+    /// The target of a reference; the vertex is not evaluated yet.
     pub(crate) fn resolve(&mut self, conjunct: Conjunct) -> Result<Term, Fault> {
         if let Some(value) = conjunct.expr.as_value() {
             return Ok(Term::Vertex(VertexId(value)));
@@ -214,7 +214,7 @@ impl Evaluation {
         Ok(vertex)
     }
 
-    /// The field of a vertex. What may still add it runs first.
+    /// The field of a vertex. Tasks that may still add it run first.
     pub(crate) fn lookup(&mut self, from: VertexId, label: Label, place: ExprId) -> Result<VertexId, Fault> {
         let from = self.settled(from, place)?;
         if self.v(from).state == State::Busy {

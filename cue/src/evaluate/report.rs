@@ -184,7 +184,7 @@ impl Evaluation {
         }
     }
 
-    /// What was given first, then each alternative that it does not fit.
+    /// The given value first, then each alternative that it does not fit.
     fn alternatives(&self, faults: &[Fault]) -> Vec<(ExprId, String)> {
         let mut out = Vec::new();
         let common = common_place(faults);
@@ -371,7 +371,7 @@ impl Evaluation {
     }
 }
 
-/// What takes part in every failure of an alternative is what was given.
+/// A conjunct that takes part in every failure of an alternative is the given value.
 fn common_place(faults: &[Fault]) -> Option<ExprId> {
     let in_all = |place: &ExprId| faults.iter().all(|fault| fault.0.places.contains(place));
     faults.first().filter(|_| faults.len() > 1)?.0.places.iter().copied().find(in_all)

@@ -157,7 +157,7 @@ impl Evaluation {
         }
     }
 
-    /// What is known about the target by now counts for the vertex that shares it.
+    /// The known part of the target counts for the vertex that shares it.
     pub(crate) fn adopt(&mut self, vertex: VertexId) {
         let from = self.v(self.deref(vertex));
         let (fault, child_fault) = (from.fault.clone(), from.child_fault.clone());

@@ -26,7 +26,7 @@ impl Evaluation {
                 let elements = self.elements_of(list);
                 if special == Special::IsSorted {
                     for pair in elements.windows(2) {
-                        // What cannot be compared is not out of order.
+                        // Values that cannot be compared are not out of order.
                         if self.less(pair[1], pair[0], comparer, conjunct).unwrap_or(false) {
                             return boolean(false);
                         }
@@ -208,7 +208,7 @@ impl Evaluation {
                 self.process(*vertex);
                 let own = self.deref(*vertex);
                 let v = self.v(own);
-                // What is still being made, or has failed, is for the demand of a concrete value to tell.
+                // A value that is still being made, or has failed, is for the demand of a concrete value to report.
                 if v.state != super::State::Done || v.fault.is_some() || v.disjuncts.is_some() {
                     return true;
                 }

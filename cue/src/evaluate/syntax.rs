@@ -19,7 +19,7 @@ impl Evaluation {
     fn syntax_of(&mut self, vertex: VertexId) -> ast::Expr {
         self.process(vertex);
         let own = self.deref(vertex);
-        // What may hold itself has no end that could be written down.
+        // A value that may hold itself has no end that could be written down.
         if self.v(own).shown || !self.may_write() {
             return ast::Expr::new(Span::NONE, ExprKind::Ident("_".into()));
         }

@@ -1,7 +1,7 @@
 //! A value of one evaluation in; an expression of another evaluation that gives the same value, out.
 //!
 //! References are resolved, everything else is kept: types, bounds, choices with their defaults, optional and required
-//! fields, patterns, closedness, functions that judge. What still waits for something stays incomplete.
+//! fields, patterns, closedness, functions that judge. A part that still waits stays incomplete.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -131,7 +131,7 @@ impl Transfer<'_> {
         whole
     }
 
-    /// What has no value and may get none here: a field that an empty struct does not have.
+    /// An expression without a value, which may get none here: a field that an empty struct does not have.
     fn waiting(&mut self) -> ExprId {
         let empty = self.push(Expr::Struct(Struct { is_struct: true, ..Struct::default() }));
         let label = Label::regular(self.into.intern("value"));
@@ -170,7 +170,7 @@ impl Transfer<'_> {
         self.push(Expr::List(List { elements, comprehensions: false, ellipsis }))
     }
 
-    /// What would be there if something else were: the value of a conjunct by itself.
+    /// The value that a conjunct would have by itself, under another condition.
     fn possibly(&mut self, conjunct: Conjunct, around: VertexId, depth: u32) -> ExprId {
         if self.possible >= MAX_POSSIBLE {
             return self.push(Expr::Top);

@@ -86,7 +86,7 @@ impl Evaluation {
         Json::Object(out)
     }
 
-    /// The fields and elements of a value. What one of them still waits for is noted at its parent, but no higher.
+    /// The fields and elements of a value. The wait of one of them is noted at its parent, but no higher.
     fn children(&mut self, own: VertexId, depth: u32, out: &mut Map<String, Json>) {
         let arcs = self.shown(own);
         let mut fields = Vec::new();

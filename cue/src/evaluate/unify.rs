@@ -1,4 +1,4 @@
-//! A conjunct in; what it says added to a vertex. What needs other values first becomes a task.
+//! A conjunct in; what it says added to a vertex. A part that needs other values first becomes a task.
 
 use super::{
     Choice, Conjunct, CycleKind, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern,

@@ -7,7 +7,7 @@ use crate::{
     packages::Kinds,
 };
 
-/// What counts as wrong.
+/// The errors that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Only what no further input can cure.
@@ -87,7 +87,7 @@ impl Evaluation {
     pub(crate) fn collect(&mut self, vertex: VertexId, mode: Mode, out: &mut Vec<Diagnostic>) {
         let walk = self.new_walk();
         self.finalize(vertex);
-        // What was not finished says little about itself, so that comes first which ended it.
+        // An unfinished vertex says little about itself, so the error that ended it comes first.
         if let Some(stopped) = self.stopped().cloned() {
             let at = if stopped.0.vertex.is_none() { vertex } else { stopped.0.vertex };
             self.push_diagnostic(&stopped, at, out);
@@ -133,7 +133,7 @@ impl Evaluation {
             }
             return;
         }
-        // What was judged as concrete need not be judged as partial.
+        // A vertex that was judged as concrete need not be judged as partial.
         if self.v(own).walk == walk + 1 || !self.enter(own, walk + u32::from(mode == Mode::Concrete)) {
             return;
         }

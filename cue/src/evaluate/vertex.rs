@@ -1,4 +1,4 @@
-//! What a vertex is made of: conjuncts with their environments and scopes, tasks, and what is known of the value so far.
+//! The parts of a vertex: conjuncts with their environments and scopes, tasks, and the known part of the value.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub(crate) enum Matcher {
     /// Every string.
     Any,
     Text(Arc<str>),
-    /// What unifies with this expression.
+    /// The conjuncts that unify with this expression.
     Unify(Conjunct),
 }
 
@@ -161,7 +161,7 @@ pub enum OriginKind {
     Reference,
     /// Computed: interpolation, arithmetic, call or comprehension.
     Computed,
-    /// What a computation used: a part of an interpolation, an operand, an argument.
+    /// The operand of a computation: a part of an interpolation, an operand, an argument.
     Operand,
     /// Given as input.
     Input,
@@ -276,7 +276,7 @@ pub(crate) enum CycleKind {
     Cyclic,
 }
 
-/// What is known of the conjuncts of a vertex.
+/// The known part of the conjuncts of a vertex.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Standing {
     /// Something that is not cyclic gives it a value.

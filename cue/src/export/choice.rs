@@ -6,14 +6,14 @@ use super::shape::{Kind, Property, Shape, compatible, either};
 
 /// One alternative.
 pub(super) struct Part {
-    /// What it admits.
+    /// The admitted values.
     pub(super) shape: Shape,
     /// Whether `*` marks it as the default.
     pub(super) marked: bool,
 }
 
-/// What one of the parts admits. Inside a comprehension (`repeated`) upstream names the values that are not the
-/// default a second time.
+/// The values that one of the parts admits. Inside a comprehension (`repeated`) upstream names the values that are not
+/// the default a second time.
 pub(super) fn of(parts: Vec<Part>, repeated: bool) -> Shape {
     let mut result = Shape { default: default(&parts), ..Shape::default() };
     let mut parts: Vec<Part> = parts.into_iter().flat_map(flattened).collect();

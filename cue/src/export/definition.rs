@@ -1,6 +1,7 @@
 //! The files of a package in; one file with the declarations of all of them, constraints and references kept, out.
 //!
-//! Nothing is evaluated: what the files say is said once more in one layout, with the comments that document fields.
+//! The export evaluates nothing: it writes the content of the files once more in one layout, with the comments that
+//! document fields.
 
 use crate::{
     ast::{

@@ -10,9 +10,9 @@ use crate::ast::File;
 /// where the caller names no such words, the whole comment is the description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptionMarkers {
-    /// What stands before the description, `+usage=` say.
+    /// The mark before the description, `+usage=` say.
     pub before: &'static str,
-    /// What stands behind it, `+short` say.
+    /// The mark behind it, `+short` say.
     pub behind: &'static str,
 }
 
@@ -31,7 +31,7 @@ pub fn typed_schema_of_field(files: &[File], name: &str, markers: Option<Descrip
     root(files, name, Style { titled: true, typed: true, markers })
 }
 
-/// What a schema says beside the rules.
+/// The content of a schema beside the rules.
 #[derive(Clone, Copy)]
 struct Style {
     /// Titles, and descriptions without markers.
@@ -144,7 +144,7 @@ fn schema(shape: &Shape, style: Style) -> Map<String, Json> {
     out
 }
 
-/// What each alternative asks for beyond what all share.
+/// The demands of each alternative beyond those that all share.
 fn alternatives(shape: &Shape, style: Style) -> Json {
     let objects = shape.kind == Some(Kind::Object);
     let schemas: Vec<Json> = shape

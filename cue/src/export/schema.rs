@@ -255,8 +255,8 @@ impl Reader {
         shape
     }
 
-    /// What a comprehension yields: what stands in it where its conditions hold by constants and defaults alone, and
-    /// where schemas describe also the fields that it declares otherwise.
+    /// The result of a comprehension: its content where its conditions hold by constants and defaults alone, and where
+    /// schemas describe also the fields that it declares otherwise.
     fn comprehended(&mut self, comprehension: &Comprehension, scope: &Scope<'_>) -> Option<Shape> {
         let holds = self.holds(&comprehension.clauses, scope) == Some(true);
         let condition = condition_of(&comprehension.clauses).filter(|_| self.described);

@@ -1,4 +1,4 @@
-//! What is known of the values an expression admits, and how two such shapes meet.
+//! The known values that an expression admits, and how two such shapes meet.
 
 use serde_json::Value as Json;
 
@@ -31,7 +31,7 @@ pub(super) struct Shape {
     pub(super) fields: Vec<Property>,
     /// Fields declared under conditions that are not decided yet.
     pub(super) conditional: Vec<Property>,
-    /// What further fields must be.
+    /// The constraint on further fields.
     pub(super) others: Option<Box<Shape>>,
     pub(super) items: Option<Box<Shape>>,
     pub(super) minimum: Option<(Decimal, bool)>,
@@ -74,7 +74,7 @@ pub(super) fn add(fields: &mut Vec<Property>, property: Property) {
     }
 }
 
-/// What both shapes admit, as far as it can be told.
+/// The values that both shapes admit, as far as they are known.
 pub(super) fn both(a: Shape, b: Shape) -> Shape {
     // A value that stands for itself decides, where the other one admits it.
     if let Some(value) = a.constant()

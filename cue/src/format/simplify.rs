@@ -97,7 +97,7 @@ impl Visitor for Braces {
         let ExprKind::Struct(literal) = &mut field.value.kind else { return };
         let [Decl { kind: DeclKind::Field(inner), comments, .. }] = &mut literal.decls[..] else { return };
         if !definition
-            // What was made and not written has no braces of its own.
+            // A generated struct has no braces of its own.
             && (!commented || literal.close.is_none())
             && comments.is_empty()
             && literal.comments.is_empty()

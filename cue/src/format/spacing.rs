@@ -53,7 +53,7 @@ impl std::ops::BitOrAssign for Wish {
     }
 }
 
-/// What stands before a token in the source.
+/// The space before a token in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     /// The token has no place in a source.
@@ -111,7 +111,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What stands before this place in the source.
+    /// The space before this place in the source.
     pub(super) fn relation(&self, span: Span) -> Relation {
         if span.is_none() || self.source.is_empty() {
             return Relation::Unknown;

@@ -7,7 +7,7 @@ pub struct LiteralError {
     pub segment: usize,
     /// Byte offset inside that segment (for numbers and [`unquote`](super::unquote): inside the whole text).
     pub offset: usize,
-    /// What is wrong, as a lower-case clause.
+    /// The error, as a lower-case clause.
     pub message: String,
 }
 

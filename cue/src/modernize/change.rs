@@ -1,6 +1,6 @@
-//! What was rewritten, and where.
+//! The rewritten places.
 
-/// What a rewritten place was.
+/// The kind of a rewritten place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// `a + b` on lists, now `list.Concat([a, b])`.
@@ -20,14 +20,14 @@ pub enum ChangeKind {
 /// One place that was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it was.
+    /// Its kind.
     pub kind: ChangeKind,
     /// Line in the text given, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What stood there.
+    /// The old text.
     pub before: String,
-    /// What stands there now.
+    /// The new text.
     pub after: String,
 }

@@ -130,7 +130,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands around an operator, without it: a blank, or line breaks and comments that are kept.
+    /// The space around an operator, without it: a blank, or line breaks and comments that are kept.
     fn between(&self, left: Span, operator: Span, right: Span) -> String {
         let before = self.text.get(left.end as usize..operator.start as usize).unwrap_or("");
         let after = self.text.get(operator.end as usize..right.start as usize).unwrap_or("");

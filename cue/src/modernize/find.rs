@@ -11,7 +11,7 @@ use crate::{
     source::{Source, Span},
 };
 
-/// What becomes of a place.
+/// The treatment of a place.
 #[derive(Debug, Clone)]
 pub(super) enum Rewrite {
     /// Operands of a chain of `+`, with the operators between them.
@@ -213,7 +213,7 @@ fn key(span: Span) -> (u32, u32) {
     (span.start, span.end)
 }
 
-/// What an operand is, by its writing alone.
+/// The kind of an operand, by its writing alone.
 fn operand(expr: &Expr) -> Operand {
     match &expr.kind {
         ExprKind::List(_) => Operand::List,

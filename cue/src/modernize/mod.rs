@@ -35,7 +35,7 @@ pub type Sample = Vec<(String, Json)>;
 pub struct Modernized {
     /// The text for the newest release.
     pub text: String,
-    /// What was changed, in the order of the text; empty when nothing had to be.
+    /// The changes, in the order of the text; empty when none was needed.
     pub changes: Vec<Change>,
     /// Samples on which both texts gave the same.
     pub proven: usize,
@@ -54,7 +54,7 @@ pub enum Failure {
         sample: usize,
         /// Path of the first node that differs.
         path: String,
-        /// What the text given has there, and what the new one has.
+        /// The value of the given text there, and that of the new one.
         values: (Json, Json),
     },
 }

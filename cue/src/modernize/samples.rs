@@ -27,7 +27,7 @@ pub fn from_parameter(parameter: &Value) -> Vec<Json> {
     out
 }
 
-/// What a sample takes.
+/// The inputs of a sample.
 #[derive(Clone, Copy)]
 struct Taste {
     /// Optional fields too.

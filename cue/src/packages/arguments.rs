@@ -40,7 +40,7 @@ pub(super) fn number(arguments: &[Data], index: usize) -> Result<&Decimal, Failu
 
 pub(super) fn integer(arguments: &[Data], index: usize) -> Result<i64, Failure> {
     let value = number(arguments, index)?;
-    // What an unsigned integer of 64 bits still holds counts as the largest signed one.
+    // A number that still fits an unsigned integer of 64 bits counts as the largest signed one.
     let unsigned = || value.to_u64().map(|_| i64::MAX);
     value
         .to_i64()

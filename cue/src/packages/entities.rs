@@ -10,7 +10,7 @@ const NAMES: &str = include_str!("html_entities.txt");
 /// Longest name that may stand without its semicolon.
 const LONGEST_BARE: usize = 6;
 
-/// What the numbers 128 to 159 stand for: those of Windows-1252.
+/// The meanings of the numbers 128 to 159: those of Windows-1252.
 const WINDOWS: [char; 32] = [
     '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}',
     '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}',

@@ -185,7 +185,7 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
 mod tests {
     use super::format;
 
-    /// What Go's `strconv.FormatFloat` prints.
+    /// The output of Go's `strconv.FormatFloat`.
     #[test]
     fn floats_are_written_as_go_writes_them() {
         for (value, form, precision, single, expected) in [

@@ -5,7 +5,7 @@ use super::{Kinds, PACKAGES, Package, Run, lookup};
 /// One line for each name of the reference, `path name(kinds) kind`, `path name = value` or `path name:`; facts only.
 const REFERENCE: &str = include_str!("inventory.txt");
 
-/// What is not here, each with its reason. This list only gets shorter.
+/// The missing functions, each with its reason. This list only gets shorter.
 const MISSING: &[(&str, &str)] = &[
     ("encoding/openapi MarshalSchema(_, _) string", "needs the writer of schemas"),
     ("encoding/openapi #Config:", "needs the writer of schemas"),

@@ -1,4 +1,4 @@
-//! What a builtin package is made of: functions with their parameters, constants and declarations.
+//! The parts of a builtin package: functions with their parameters, constants and declarations.
 
 use super::data::{Data, Failure, Kinds};
 
@@ -34,7 +34,7 @@ pub struct Function {
     pub parameters: &'static [Parameter],
     /// Kinds of the result.
     pub result: Kinds,
-    /// What it does.
+    /// Its code.
     pub run: Run,
 }
 

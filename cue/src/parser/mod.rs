@@ -30,7 +30,7 @@ pub fn parse(source: &Source, id: FileId) -> (File, Vec<Diagnostic>) {
     if found.is_empty() || !source.era.is_old() {
         return (file, found);
     }
-    // What the newest release reads means the same in every era; only what it refuses is read as it was.
+    // A text that the newest release reads means the same in every era; only a text that it refuses is read as it was.
     let (older, still_wrong) = parse_tokens(source, id, lexer::lex_older(&source.text, id));
     if still_wrong.is_empty() { (older, still_wrong) } else { (file, found) }
 }
@@ -76,7 +76,7 @@ pub(super) struct Parser<'a> {
     /// Whether the last declaration was lost: a stray bracket behind it is no mistake of its own.
     pub(super) after_mistake: bool,
     pub(super) experiments: Vec<String>,
-    /// What the source was written for.
+    /// The era of the source.
     pub(super) era: Era,
     diagnostics: Vec<Diagnostic>,
 }
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
     /// rest of the file along, so a line that starts no deeper than the declaration also ends it.
     pub(super) fn recover(&mut self, first_token: usize) {
         self.after_mistake = true;
-        // What gave up altogether is not looked through again by everything around it.
+        // A parse that gave up altogether is not looked through again by everything around it.
         if matches!(self.token().kind, TokenKind::End) {
             return;
         }

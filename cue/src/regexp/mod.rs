@@ -21,7 +21,7 @@ impl Regexp {
     /// Compiles `pattern`.
     ///
     /// # Errors
-    /// What is wrong with the pattern, or that its program is too large.
+    /// The pattern is wrong, or its program is too large.
     pub fn compile(pattern: &str) -> Result<Self, String> {
         Self::compile_sized(pattern).0
     }

@@ -1,6 +1,6 @@
-//! What a field may be, which fields are wanted, and what is written about one.
+//! The kinds of a field, the selection of fields, and the comments of one.
 
-/// What kind of value it is.
+/// The kind of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// There is no value, or an error.

@@ -126,7 +126,7 @@ impl Value {
         self.vertex.is_some()
     }
 
-    /// What kind of value it is.
+    /// The kind of value.
     pub fn kind(&self) -> Kind {
         let Some(own) = self.own() else { return Kind::Bottom };
         let evaluation = self.evaluation.borrow();
@@ -231,7 +231,8 @@ impl Value {
         elements.into_iter().map(|e| self.below(Some(e))).collect()
     }
 
-    /// What every further element of a list must be (any value after a mere `...`); nothing for a list of fixed length.
+    /// The constraint on every further element of a list (any value after a mere `...`); nothing for a list of fixed
+    /// length.
     pub fn further_elements(&self) -> Option<Self> {
         let own = self.own()?;
         let mut evaluation = self.evaluation.borrow_mut();
@@ -251,7 +252,7 @@ impl Value {
     /// Whether its evaluation is still within its budget; a value of one that is not may lack fields and elements.
     ///
     /// # Errors
-    /// What ran out, and where.
+    /// The exhausted limit, and its place.
     pub fn within_budget(&self) -> Result<(), Diagnostics> {
         let evaluation = self.evaluation.borrow();
         let Some(fault) = evaluation.stopped() else { return Ok(()) };

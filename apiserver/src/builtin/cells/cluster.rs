@@ -24,7 +24,7 @@ pub(super) fn controller(revision: &Value) -> String {
     })
 }
 
-/// What is used of a quota's `limits`, or of everything else (`requests`).
+/// The used part of a quota's `limits`, or of everything else (`requests`).
 pub(super) fn quota(quota: &Value, part: &str) -> String {
     let hard = quota.pointer("/spec/hard").and_then(Value::as_object);
     let pairs = hard.into_iter().flatten().filter(|(k, _)| k.starts_with("limits.") == (part == "limits"));

@@ -51,7 +51,7 @@ const COMPUTED: &[(&str, Computed)] = &[
     ("ingress-ports", |object, _, _| network::ingress_ports(object).into()),
 ];
 
-/// What a cell shows, as `cells.txt` explains it.
+/// The content of a cell, as `cells.txt` explains it.
 enum Rule {
     Text { pointer: &'static str, otherwise: &'static str },
     Scalar { pointer: &'static str, otherwise: &'static str },

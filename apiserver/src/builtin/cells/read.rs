@@ -1,11 +1,11 @@
-//! What the cells of tables read of objects.
+//! The reads of table cells from objects.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::age::age;
 
-/// What stands for a time that is not there or cannot be read.
+/// The text for an absent or unreadable time.
 pub(super) const UNKNOWN: &str = "<unknown>";
 
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {

@@ -3,7 +3,7 @@
 use vela_cue::era::UnknownEra;
 use vela_cue::{Budget, Era};
 
-/// What `help` prints.
+/// The text of `help`.
 pub(crate) const USAGE: &str = "usage: cue-eval COMMAND [OPTION]... [INPUT]...
 commands:
   export   the concrete value, as JSON by default

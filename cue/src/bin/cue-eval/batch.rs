@@ -6,7 +6,7 @@
 use std::io::{BufRead as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a command left behind.
+/// The result of a command.
 pub(crate) struct Outcome {
     /// Exit code.
     pub(crate) code: u8,

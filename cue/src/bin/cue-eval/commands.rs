@@ -93,7 +93,7 @@ fn printed(arguments: &Arguments) -> Result<String, Failure> {
     }))
 }
 
-/// What `--out text` takes: a string, bytes or a number.
+/// The values that `--out text` takes: a string, bytes or a number.
 fn text(value: &Value) -> Result<String, Failure> {
     match value.to_data()? {
         Data::String(text) => Ok(text + "\n"),

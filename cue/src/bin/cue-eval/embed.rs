@@ -68,7 +68,7 @@ fn mistake(message: impl Into<String>, span: Span) -> Diagnostic {
 
 struct Finder {
     folder: PathBuf,
-    /// What to write in place of what.
+    /// The replacements, by place.
     edits: Vec<(Span, String)>,
     mistakes: Vec<Diagnostic>,
 }
@@ -101,7 +101,7 @@ impl Finder {
         self.edits.push((at(value.end), format!(") & {}", contents.join(" & "))));
     }
 
-    /// What the files of an attribute say; nothing for attributes of others.
+    /// The content of an attribute's files; nothing for attributes of others.
     fn content(&mut self, attribute: &Attribute) -> Option<String> {
         let body = attribute.text.strip_prefix("@embed(")?.strip_suffix(')')?;
         let content = Wanted::read(body).and_then(|wanted| wanted.content(&self.folder));
@@ -109,7 +109,7 @@ impl Finder {
     }
 }
 
-/// What an attribute asks for.
+/// The request of an attribute.
 #[derive(Default)]
 struct Wanted {
     file: String,

@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What `type=` says.
+    /// The value of `type=`.
     ///
     /// # Errors
     /// A word for which there is no reader.
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// What the ending of a name says.
+    /// The encoding by the ending of a name.
     ///
     /// # Errors
     /// An ending for which there is no reader.

@@ -8,7 +8,7 @@ use vela_cue::{
 
 use crate::Failure;
 
-/// What templates refer to without declaring it.
+/// The names that templates use without declaring them.
 const SURROUNDINGS: &str = "context: _\nparameter: _\n";
 
 /// Options of the command.

@@ -72,7 +72,7 @@ impl Module {
     }
 }
 
-/// What a file of the module says; nothing if there is none.
+/// The content of a file of the module; nothing if there is none.
 fn declared(root: &Path, name: &str) -> Result<Json, Diagnostics> {
     let Ok(text) = std::fs::read_to_string(root.join("cue.mod").join(name)) else { return Ok(Json::Null) };
     let source = Source::new(format!("cue.mod/{name}"), text);
@@ -107,7 +107,7 @@ fn without_versions(import: &str) -> (String, Option<String>) {
     (names.join("/"), major)
 }
 
-/// What stands behind `outer` in a path that lies in it.
+/// The part behind `outer` of a path that lies in it.
 fn below<'p>(path: &'p str, outer: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(outer)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

@@ -6,7 +6,7 @@ use vela_cue::{Budget, Diagnostics, Format, Source, data_file};
 use super::Failure;
 use super::inputs::{compiled, is_side_file};
 
-/// What the reference says when nothing is wrong but something is missing.
+/// The reference's message when the value is right but incomplete.
 const INCOMPLETE: &str =
     "some instances are incomplete; use the -c flag to show errors or -c=false to allow incomplete instances";
 
@@ -18,7 +18,7 @@ pub(crate) fn run(mut sources: Vec<Source>, concrete: Option<bool>, budget: Budg
     if rules.is_empty() || data.is_empty() {
         return alone(&[rules, data].concat(), concrete, budget);
     }
-    // What is wrong with the rules themselves is told once, not for every value.
+    // Errors of the rules themselves are reported once, not for every value.
     compiled(&rules, budget)?.instantiate(&[]).root().validate(false)?;
     let mut found: Option<Diagnostics> = None;
     for value in values(data)? {

@@ -37,7 +37,7 @@ pub(super) struct Token<'t> {
     pub(super) at: usize,
 }
 
-/// What is wrong, and where.
+/// The error and its place.
 pub(super) type Mistake = (usize, String);
 
 const KEYWORDS: [&str; 10] =

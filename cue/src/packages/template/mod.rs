@@ -28,7 +28,7 @@ pub(super) static PACKAGE: Package = Package {
                 let (line, _) = line_and_column(source, at);
                 Failure::error(format!("template: :{line}: {message}"))
             })?;
-            // Nothing at all is what `null` decodes to at the top; inside a list or struct it is a value.
+            // A top-level `null` means that there is no value; inside a list or struct it is a value.
             let data = if *data == Data::Null { value::Value::Missing } else { value::Value::of(data) };
             execute::execute(source, &templates, data).map(Data::String)
         }),

@@ -21,7 +21,7 @@ pub(super) enum Width {
 /// A value of a template.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
-    /// What a field that is not there gives.
+    /// The value of an absent field.
     Missing,
     /// `null`.
     Nil,

@@ -16,11 +16,11 @@ const MAX_FIELDS: usize = 20_000;
 pub struct Node {
     /// Offset in the text, in bytes.
     pub at: usize,
-    /// What stands there.
+    /// The value.
     pub value: Value,
 }
 
-/// What a node holds.
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A text, number or bool; times are texts.

@@ -3,7 +3,7 @@
 use super::super::{Data, time};
 use crate::literal::parse_number;
 
-/// What is wrong in a text, and at which byte.
+/// The error in a text, and its byte.
 pub(super) type Mistake = (usize, String);
 
 /// A place in a text.

@@ -19,7 +19,7 @@ const MAX_ALIASED: usize = 50_000;
 /// Bytes of a scalar that count as one node.
 const NODE_BYTES: usize = 16;
 
-/// What is wrong in a text, and at which byte.
+/// The error in a text, and its byte.
 type Mistake = (usize, String);
 
 /// The only document of a text; an empty text is null.
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
                     match placement {
                         Placement::Above => self.above.push(line),
                         Placement::Right => self.behind.push(line),
-                        // What stands apart speaks of no field.
+                        // A comment that stands apart belongs to no field.
                         _ => self.above.clear(),
                     }
                 }

@@ -11,7 +11,7 @@ const OLD_WORDS: [&str; 27] = [
     "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF", ".Nan",
 ];
 
-/// What a text's characters allow.
+/// The styles that a text's characters allow.
 struct Allowed {
     plain: bool,
     single: bool,
