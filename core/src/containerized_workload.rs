@@ -11,7 +11,7 @@ use vela_runtime::owner::controlled_by;
 use vela_runtime::{Controller, Key, Predicate};
 
 use crate::context::Context;
-use crate::standard::deployed::{Deployed, DeployedWorkload, DeployedWorkloadReconciler};
+use crate::standard::deployment_workload::{Deployed, DeployedWorkload, DeployedWorkloadReconciler};
 use crate::standard::error::ReconcileError;
 use crate::standard::reconciler_base::{Note, ReconcilerBase, json_of};
 

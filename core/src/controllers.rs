@@ -125,7 +125,7 @@ fn controllers(context: &Context) -> Vec<Controller> {
         controllers.extend(definition::controllers(context, workers));
         controllers.push(rollout::controller(context, workers));
         controllers.push(rollout::deployments(context, workers));
-        controllers.push(rollout::named::controller(context, workers));
+        controllers.push(rollout::rollout_trait::controller(context, workers));
         controllers.extend(side_by_side::controllers(context, workers));
         if context.options.enabled(Capability::WorkflowRun) {
             controllers.push(workflow_run::controller(context, workers));

@@ -14,7 +14,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, describe};
 use vela_runtime::owner::controller_of;
 
-use crate::application::record::Owned;
+use crate::application::inventory::Owned;
 
 /// How API servers say that a field is immutable.
 const WORDS: [&str; 9] = [

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn rotated_files_are_compressed_and_old_ones_deleted_and_others_left_alone() {
+    fn rotated_files_are_compressed_and_old_ones_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vela.log");
         let write = |name: &str| std::fs::write(folder.path().join(name), "text\n").unwrap();

@@ -3,7 +3,7 @@
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use vela_crds::{ManualScalerTrait, labels};
-use vela_engine::application_configuration::{API_VERSION, KIND, handing_over, is_of_a_revision, is_passive};
+use vela_engine::application_configuration::{API_VERSION, KIND, handover, is_of_a_revision, is_passive};
 use vela_engine::manual_scaler as scaling;
 use vela_runtime::apply::explain;
 use vela_runtime::dynamic_watch::TrackedReads;
@@ -60,7 +60,7 @@ impl ManualScalerTraitReconciler {
         if is_left_to_rollouts(look, scaler, namespace).await? {
             return Ok(notes);
         }
-        for target in targets.into_iter().filter(|target| handing_over::rollout_of(target).is_none()) {
+        for target in targets.into_iter().filter(|target| handover::rollout_of(target).is_none()) {
             if let Some(patch) = scaling::patch(scaler, target) {
                 self.patch(look, target, &patch, namespace).await?;
                 let name = target["metadata"]["name"].as_str().unwrap_or_default();
@@ -116,6 +116,6 @@ async fn is_left_to_rollouts(
     let Some(configuration) = found.map(|found| json(&found)) else { return Ok(false) };
     let component = scaler.metadata.labels.as_ref().and_then(|all| all.get(labels::APP_COMPONENT));
     let is_rolled =
-        component.is_some_and(|component| handing_over::rolling(&configuration).contains(component.as_str()));
+        component.is_some_and(|component| handover::rolling(&configuration).contains(component.as_str()));
     Ok(is_of_a_revision(&configuration) && (is_passive(&configuration) || is_rolled))
 }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn two_wishes_for_one_object_are_written_in_the_order_of_the_wishes() {
+    fn two_wishes_for_one_object_are_written_in_their_order() {
         let version = |version| vec![object(version, "Ingress", "shop", "web")];
         let before =
             order(&[version("example.com/v1beta1"), version("example.com/v1"), version("example.com/v2")]);

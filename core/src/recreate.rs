@@ -16,8 +16,8 @@ use vela_runtime::events::reference;
 use vela_runtime::{CONFLICT_WAIT, Key};
 
 use crate::application::fetch::ClusterReader;
-use crate::application::owned::OwnedKinds;
-use crate::application::record::Owned;
+use crate::application::inventory::Owned;
+use crate::application::owned_kinds::OwnedKinds;
 use crate::author::Actor;
 use crate::context::Context;
 use crate::immutable::{self, Refusals};

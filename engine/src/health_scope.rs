@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_of_one_workload_are_judged_together_the_newest_first() {
+    fn revisions_of_a_workload_are_judged_together_newest_first() {
         let peers = vec![revision_of("w-v10", 2, 2), revision_of("w-v1", 0, 0), revision_of("w-v3", 1, 1)];
         let all = workload(&Checked { peers: Ok(peers), ..revision_of("w-v2", 0, 0) });
         assert_eq!(all.health_status, HealthStatus::Healthy);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn revisions_of_an_unknown_kind_stay_unknown_and_show_each_status() {
+    fn revisions_of_an_unknown_kind_show_each_status() {
         let of = |name: &str, n: i64| Checked {
             reference: TypedReference { name: name.into(), ..reference("v1", "Foo") },
             workload: Ok(json!({"status": {"a": n}})),

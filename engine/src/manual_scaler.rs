@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_added_beside_the_others_and_a_second_look_changes_nothing() {
+    fn the_owner_is_added_once_beside_the_others() {
         let mut target = json!({
             "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"resourceVersion": "7", "ownerReferences": [{"uid": "w-1", "controller": true}]},

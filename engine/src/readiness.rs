@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terraform_configuration_is_ready_when_its_last_run_made_everything() {
+    fn a_terraform_configuration_is_ready_after_a_complete_run() {
         let of = |state: &str| {
             let apply = json!({"state": state, "message": "told"});
             of(

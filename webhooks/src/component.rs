@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use vela_engine::application_configuration::typed;
+use vela_engine::application_configuration::type_resolution;
 use vela_engine::{DefinitionKind, Snapshot};
 
 use crate::fields;
@@ -17,7 +17,7 @@ pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
     if workload.get("type").is_some_and(|type_| !type_.is_string()) {
         return Verdict::bad_request("spec.workload.type", "the type of a workload must be a string");
     }
-    match typed::workload_object(&review.object, snapshot) {
+    match type_resolution::workload_object(&review.object, snapshot) {
         Ok(None) => Verdict::allowed(),
         Err(message) => Verdict::bad_request("spec.workload.type", message),
         Ok(Some(mut typed)) => {

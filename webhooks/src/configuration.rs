@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use vela_engine::application_configuration::{rules, typed};
+use vela_engine::application_configuration::{rules, type_resolution};
 use vela_engine::{Document, Snapshot};
 
 use crate::identity;
@@ -19,7 +19,7 @@ pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
         let traits = component.get_mut("traits").and_then(Value::as_array_mut);
         for (j, entry) in traits.into_iter().flatten().enumerate() {
             let Some(written) = entry.get_mut("trait") else { continue };
-            match typed::trait_object(written, snapshot) {
+            match type_resolution::trait_object(written, snapshot) {
                 Ok(Some(typed)) => *written = typed,
                 Ok(None) => {}
                 Err(message) => {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_the_controllers_act_is_stamped_and_their_records_are_kept() {
+    fn kinds_that_make_controllers_act_are_stamped_or_guarded() {
         let server = Server::Service { namespace: "home".to_owned(), name: "hook".to_owned() };
         let [stamp, keep] = authors(&server).try_into().unwrap();
         let resources = |configuration: &Value| -> Vec<String> {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_with_a_path_of_its_own_is_sent_there_as_it_was_written() {
+    fn a_version_with_its_own_path_is_sent_there_as_written() {
         let server = Server::Service { namespace: "vela-system".to_owned(), name: "hook".to_owned() };
         let of = |resource: &str| -> Vec<Value> {
             let webhooks = webhooks(&server).into_iter();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use vela_crds::RolloutPlan;
-use vela_engine::application_configuration::rolled::rolled;
+use vela_engine::application_configuration::rolled_components::rolled;
 use vela_engine::application_configuration::{API_VERSION, KIND};
 use vela_engine::rollout::plan::{self, Distribution, Finding};
 use vela_engine::rollout::spelling::{CONFIGURATIONS, Misspelled, Spelling};

@@ -9,7 +9,7 @@ use vela_engine::Secrets;
 use vela_engine::workflow::{Execution, Progress};
 use vela_runtime::{Api, Key};
 
-use super::owned::Application;
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
 use crate::context::FIELD_MANAGER;
 

@@ -12,7 +12,7 @@ use vela_engine::{Definition, Graph, ObjectKey, render};
 use vela_runtime::Discovery;
 use vela_runtime::apply as runtime_apply;
 
-use super::record::{Entry, Owned, Record};
+use super::inventory::{Entry, Owned, Record};
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]

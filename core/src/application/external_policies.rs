@@ -5,9 +5,9 @@ use serde_json::Value;
 use vela_engine::{Document, parse};
 use vela_runtime::{Key, dynamic_watch};
 
+use super::error::{PhaseError, Stopped};
 use super::fetch::json as to_json;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{PhaseError, Stopped};
 use crate::author::Actor;
 
 impl ApplicationReconciler {

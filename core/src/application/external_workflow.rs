@@ -4,9 +4,9 @@ use vela_engine::Document;
 use vela_engine::parse::{self, named_workflow};
 use vela_runtime::{Key, dynamic_watch};
 
+use super::error::{PhaseError, Stopped};
 use super::fetch::json as to_json;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{PhaseError, Stopped};
 use crate::author::Actor;
 
 impl ApplicationReconciler {

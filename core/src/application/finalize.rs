@@ -8,11 +8,11 @@ use vela_runtime::apply::{self as runtime_apply, Deletion};
 use vela_runtime::{Action, Failure, Key, conditions, events};
 
 use super::apply::delete_recorded;
+use super::error::Later;
 use super::fetch::json;
-use super::owned::Application;
+use super::inventory::{Entry, Owned};
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
-use super::record::{Entry, Owned};
-use super::stopped::Later;
 use crate::author::Actor;
 
 /// Why the deletion cannot go on.

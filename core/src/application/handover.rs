@@ -12,11 +12,11 @@ use vela_engine::application_configuration::{API_VERSION, KIND, status};
 use vela_runtime::Key;
 use vela_runtime::apply::Conflicts;
 
+use super::error::{Later, PhaseError, Stopped};
 use super::fetch::json;
-use super::owned;
-use super::owned::Application;
+use super::owned_kinds;
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{Later, PhaseError, Stopped};
 
 /// The uids of configurations that have left their objects to the application.
 pub(super) async fn take_over(
@@ -62,12 +62,12 @@ async fn request(
         return Ok(());
     }
     let generation = application.object.metadata.generation.unwrap_or_default();
-    let requested = status::handing_over(document, generation);
+    let requested = status::handover(document, generation);
     let requested: DynamicObject = serde_json::from_value(requested).map_err(|error| unavailable(&error))?;
     let uid = configuration.metadata.uid.clone();
     let guard = |live: &DynamicObject| {
         let same = live.metadata.uid == uid;
-        let ours = owned::may_change(application, uid.as_deref(), &requested, live);
+        let ours = owned_kinds::may_change(application, uid.as_deref(), &requested, live);
         if same { ours } else { Err(format!("{} is another one now", Key::of(live))) }
     };
     let live = Some(std::sync::Arc::new(configuration.clone()));

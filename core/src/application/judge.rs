@@ -9,8 +9,8 @@ use vela_engine::status::{self, Status};
 use vela_engine::workflow::{Execution, Progress, StepOutcome, StepOutput};
 use vela_engine::{Graph, Observed, Templates, workflow};
 
+use super::error::{PhaseError, Stopped};
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{PhaseError, Stopped};
 use crate::blocking::{NotComputed, run_blocking};
 
 /// The components that may be applied now, by their numbers.

@@ -1,30 +1,30 @@
 //! The reconcile of an Application: fetch → parse → revision → plan → render → graph → apply → observe → status → report.
 
+pub(crate) mod application_revision;
 mod apply;
-mod attempts;
 mod attention;
 mod debug;
 mod desired;
-mod direct;
+mod direct_route;
+mod error;
 mod external_policies;
 mod external_workflow;
 pub(crate) mod fetch;
 mod finalize;
-mod given;
 mod handover;
 mod http_requests;
-mod inline;
+mod inline_rollout;
+pub(crate) mod inventory;
 mod judge;
 mod observe;
 mod outcome;
-pub(crate) mod owned;
-mod pace;
+mod outputs;
+pub(crate) mod owned_kinds;
 mod reconciler;
-pub(crate) mod record;
-pub(crate) mod recorded;
-pub(crate) mod records;
 mod render;
+mod render_attempts;
 mod report;
+mod resource_tracker;
 mod restart;
 mod restore;
 mod revision_outcome;
@@ -32,12 +32,12 @@ pub(crate) mod revision_reader;
 pub(crate) mod revisions;
 mod route;
 mod stages;
+mod status_pace;
 pub(crate) mod step_reach;
-mod stopped;
-mod stored;
 mod stored_configuration;
 mod stored_outcomes;
-mod tracker;
+mod stored_route;
+pub(crate) mod tracker_store;
 mod update_slots;
 mod watches;
 mod workflow_run;
@@ -51,12 +51,12 @@ use vela_engine::status::Status;
 use vela_engine::{Code, Diagnostic, Document, Graph, parse, policy};
 use vela_runtime::{Action, Failure, Key, Reconciler, conditions};
 
+use self::error::{Cause, Later, PhaseError, Stopped};
 use self::outcome::Outcome;
 use self::reconciler::ApplicationReconciler;
 use self::render::RenderedApplication;
 use self::report::Report;
 use self::route::Route;
-use self::stopped::{Cause, Later, PhaseError, Stopped};
 pub(crate) use self::watches::controller;
 use crate::author::Actor;
 use crate::bounds;
@@ -177,10 +177,10 @@ impl ApplicationReconciler {
             // Former revisions go as they do after an application was applied.
             Route::Rollout(status) => Outcome::rolled(*status),
             Route::Stored => {
-                let outcome = stored::apply(self, application, acting, &graph).await?;
-                inline::between_configurations(self, application, &graph, outcome).await?
+                let outcome = stored_route::apply(self, application, acting, &graph).await?;
+                inline_rollout::between_configurations(self, application, &graph, outcome).await?
             }
-            Route::Direct => direct::apply(self, application, acting, &graph).await?,
+            Route::Direct => direct_route::apply(self, application, acting, &graph).await?,
         };
         metrics.stage(Stage::Apply, began.elapsed());
         Ok(outcome.with_definitions(definitions, waits))

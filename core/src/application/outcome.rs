@@ -8,7 +8,7 @@ use vela_engine::Document;
 use vela_engine::status::{Definitions, Status};
 
 use super::apply::Applied;
-use super::stopped::PhaseError;
+use super::error::PhaseError;
 
 /// The result of a reconcile.
 pub(super) struct Outcome {

@@ -10,15 +10,15 @@ use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Api, Key};
 
-use super::attempts::RenderAttempts;
+use super::application_revision::RecordedApplications;
 use super::fetch::ClusterReader;
 use super::http_requests::AnswerCache;
-use super::owned::{self, OwnedKinds};
-use super::pace::StatusPace;
-use super::recorded::RecordedApplications;
-use super::records::Records;
+use super::owned_kinds::{self, OwnedKinds};
+use super::render_attempts::RenderAttempts;
 use super::revisions::Revisions;
+use super::status_pace::StatusPace;
 use super::stored_outcomes::Outcomes;
+use super::tracker_store::Records;
 use super::update_slots::UpdateSlots;
 use crate::context::Context;
 use crate::immutable::Refusals;
@@ -71,7 +71,7 @@ impl ApplicationReconciler {
             records: Records::new(context),
             revisions: Revisions::new(context),
             outcomes: Outcomes::default(),
-            owned: OwnedKinds::new(context, owned::application_of),
+            owned: OwnedKinds::new(context, owned_kinds::application_of),
             configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
             rollouts: watch(ApiResource::erase::<AppRollout>(&())),
             templates: Arc::new(Templates::default()),

@@ -17,12 +17,12 @@ use vela_engine::{
 };
 use vela_runtime::Key;
 
+use super::application_revision::RecordedApplication;
+use super::error::{Cause, PhaseError, Stopped};
 use super::fetch::json as to_json;
-use super::given;
 use super::http_requests;
+use super::outputs;
 use super::reconciler::ApplicationReconciler;
-use super::recorded::RecordedApplication;
-use super::stopped::{Cause, PhaseError, Stopped};
 use super::update_slots::Slot;
 use crate::author::Actor;
 use crate::blocking::run_blocking;
@@ -275,7 +275,7 @@ impl ApplicationReconciler {
             let components = graph.rendered().components().iter();
             let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
             if requests.is_empty() {
-                let given = given::given(self, (key, acting), &graph).await;
+                let given = outputs::given(self, (key, acting), &graph).await;
                 let given = given.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))?;
                 if given.len() > outputs.len() {
                     outputs = given;

@@ -11,8 +11,8 @@ use vela_crds::annotations::WORKFLOW_RESTART;
 use vela_engine::workflow::{Restart, SCHEDULED_AT};
 use vela_runtime::{Action, Key, clock};
 
+use super::error::Later;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::Later;
 use crate::context::FIELD_MANAGER;
 use crate::status::write_unless_changed;
 

@@ -12,12 +12,12 @@ use vela_engine::{Document, Graph};
 use vela_runtime::Key;
 
 use super::desired::Form;
+use super::error::{PhaseError, Stopped};
 use super::outcome::Outcome;
-use super::owned::Application;
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
 use super::report::Report;
-use super::stopped::{PhaseError, Stopped};
-use super::{direct, judge, stored};
+use super::{direct_route, judge, stored_route};
 use crate::author::Actor;
 use crate::bounds;
 
@@ -55,8 +55,8 @@ pub(super) async fn restore(
     // Components of later workflow steps are not made before their turn.
     let made_only = !same || graph.rendered().plan().workflow().is_some();
     let (restored, observed) = match Form::of(&graph) {
-        Form::Applied => direct::restore(reconciler, &owner, &graph, made_only).await?,
-        Form::Stored { .. } => stored::restore(reconciler, &owner, &graph, made_only).await?,
+        Form::Applied => direct_route::restore(reconciler, &owner, &graph, made_only).await?,
+        Form::Stored { .. } => stored_route::restore(reconciler, &owner, &graph, made_only).await?,
     };
     let present = judge::status(reconciler, &Arc::new(graph), observed).await?;
     Ok(Outcome::applied(status.keeping(&name, present, same), &restored))

@@ -5,9 +5,9 @@ use vela_engine::Graph;
 use vela_engine::status::Status;
 
 use super::desired::Form;
-use super::inline;
+use super::error::Stopped;
+use super::inline_rollout;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::Stopped;
 
 /// How an application reaches the cluster.
 pub(super) enum Route {
@@ -31,7 +31,7 @@ impl Route {
         if graph.app_file().only_records() {
             return Ok(Self::Recorded);
         }
-        match inline::roll_out(reconciler, application, graph).await? {
+        match inline_rollout::roll_out(reconciler, application, graph).await? {
             Some(status) => Ok(Self::Rollout(Box::new(status))),
             None => Ok(match Form::of(graph) {
                 Form::Stored { .. } => Self::Stored,

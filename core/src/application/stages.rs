@@ -9,10 +9,10 @@ use vela_engine::{Graph, Observed, Templates, dispatched};
 use vela_runtime::Key;
 
 use super::desired::{Desired, Piece};
-use super::given;
+use super::error::{PhaseError, Stopped};
+use super::inventory::{Entry, Record};
+use super::outputs;
 use super::reconciler::ApplicationReconciler;
-use super::record::{Entry, Record};
-use super::stopped::{PhaseError, Stopped};
 use crate::blocking::run_blocking;
 
 /// By the numbers of nodes. A component counts as healthy when all its objects were written with their present content by an
@@ -28,7 +28,7 @@ pub(super) async fn of(
     let desired = desired.map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
     let (mut observed, mut current) = (Observed::new(), BTreeSet::new());
     for (_, piece) in desired.pieces() {
-        let Some(live) = given::live(reconciler, application, &piece.name).await else { continue };
+        let Some(live) = outputs::live(reconciler, application, &piece.name).await else { continue };
         observed.insert_named(piece.name.clone(), live);
         if is_current(piece, &desired, &record) {
             current.insert(piece.name.clone());

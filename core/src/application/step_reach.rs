@@ -9,7 +9,7 @@ use vela_runtime::apply::{Conflicts, Deletion};
 use vela_runtime::{Api, Key, Kind};
 
 use super::fetch;
-use super::records::Records;
+use super::tracker_store::Records;
 use crate::author::Actor;
 use crate::context::{Context, FIELD_MANAGER};
 use crate::status::difference;

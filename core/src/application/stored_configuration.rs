@@ -8,8 +8,8 @@ use vela_runtime::Key;
 
 use super::apply::Applied;
 use super::desired::{Desired, Form};
+use super::inventory::Owned;
 use super::reconciler::ApplicationReconciler;
-use super::record::Owned;
 
 /// The fate of an object that the application no longer names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,14 +18,14 @@ use vela_runtime::{Key, clock};
 
 use super::apply::{self, Applied, Begun, Components, Order};
 use super::debug::DebugRecords;
+use super::error::Stopped;
 use super::fetch;
 use super::judge;
 use super::observe::observe;
 use super::outcome::Outcome;
-use super::owned::{Application, application_of};
+use super::owned_kinds::{Application, application_of};
 use super::reconciler::ApplicationReconciler;
 use super::step_reach::StepReach;
-use super::stopped::Stopped;
 use crate::author::Actor;
 use crate::egress::{Answer, NoAnswer, Request};
 use crate::workflow::{

@@ -17,15 +17,15 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
 use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
-use super::basis::Basis;
 use super::error::{Failed, NextTry};
 use super::inventory::Inventory;
+use super::reconcile_inputs::Basis;
 use super::reconciler::{ApplicationConfigurationReconciler, Work};
 use super::scopes;
 use super::shared_workload::{self, SharedWorkload};
 use super::siblings::{self, Holder};
 use crate::application::fetch::json;
-use crate::application::record::Owned;
+use crate::application::inventory::Owned;
 use crate::author::Actor;
 use crate::immutable;
 use crate::order::{OrderedObject, earlier};

@@ -15,9 +15,9 @@ use vela_engine::readiness;
 use vela_runtime::{Key, apply as runtime_apply, events};
 
 use super::apply::{Applied, Order};
-use super::basis::Basis;
-use super::elsewhere;
+use super::reconcile_inputs::Basis;
 use super::reconciler::ApplicationConfigurationReconciler;
+use super::unowned_objects;
 use crate::application::fetch::json;
 use crate::prune::{self, Decision, Pruned};
 
@@ -45,7 +45,7 @@ pub(super) async fn collect(
     let configuration = order.work.configuration;
     let key = Key::of(configuration);
     let mut left = order.graph.garbage();
-    let elsewhere = elsewhere::garbage(reconciler, configuration, order.graph).await?;
+    let elsewhere = unowned_objects::garbage(reconciler, configuration, order.graph).await?;
     left.extend(elsewhere.into_iter().filter(|found| !left.contains(found)).collect::<Vec<_>>());
     let mut collected = Collected { left, ..Collected::default() };
     if collected.left.is_empty() {

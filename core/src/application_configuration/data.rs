@@ -17,8 +17,8 @@ use vela_runtime::cache::version_of;
 use vela_runtime::dynamic_watch::{Error as LookError, TrackedReads};
 use vela_runtime::{Failure, Key, Kind};
 
+use super::data_watches::Memory;
 use super::error::{Error, Failed, PhaseError};
-use super::flows::Memory;
 use super::reconciler::ApplicationConfigurationReconciler;
 use crate::application::fetch::json as to_json;
 use crate::author::Actor;

@@ -12,9 +12,9 @@ use vela_engine::application_configuration::{
 use vela_engine::{Definition, Diagnostics, Document, Secrets, Snapshot};
 
 use super::apply::{Order, Remaking};
-use super::basis::Basis;
 use super::error::{Error, Failed, PhaseError};
 use super::inventory::Inventory;
+use super::reconcile_inputs::Basis;
 use super::reconciler::{ApplicationConfigurationReconciler, Work};
 use super::{data, fetch};
 use crate::author::Actor;

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_change_mends_is_tried_again_where_nothing_tells_of_the_change() {
+    fn errors_are_retried_where_no_watch_tells_of_the_change() {
         let error = |next| PhaseError::Render(Failed::new("no", next));
         assert_eq!(error(NextTry::OnChange).action().unwrap(), Action::Done);
         let failure = error(NextTry::Persistent).action().unwrap_err();

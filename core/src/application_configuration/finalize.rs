@@ -9,7 +9,7 @@ use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure, Key};
 
 use super::reconciler::ApplicationConfigurationReconciler;
-use super::{elsewhere, scopes};
+use super::{scopes, unowned_objects};
 use crate::author::Actor;
 
 /// Leave all scopes that the status names.
@@ -41,8 +41,8 @@ pub(super) async fn finalize(
     if let Err(error) = scopes::leave(reconciler, &acting, &key.namespace, &dropped).await {
         return report(reconciler, configuration, error).await;
     }
-    if elsewhere::holds(configuration) {
-        match elsewhere::delete_all(reconciler, &acting, configuration).await {
+    if unowned_objects::holds(configuration) {
+        match unowned_objects::delete_all(reconciler, &acting, configuration).await {
             Ok(true) => {}
             // A remaining object wakes us when it is gone.
             Ok(false) => return Ok(Action::Done),

@@ -2,20 +2,19 @@
 
 mod application_generation;
 mod apply;
-mod basis;
 mod collect;
 mod data;
+mod data_watches;
 mod desired;
-mod elsewhere;
 mod error;
 mod events;
 mod fetch;
 mod finalize;
-mod flows;
 mod history;
 mod inventory;
 mod last_good;
 mod reconcile;
+mod reconcile_inputs;
 mod reconciler;
 mod revision_store;
 mod route;
@@ -23,6 +22,7 @@ mod scopes;
 mod shared_workload;
 mod siblings;
 mod stores;
+mod unowned_objects;
 mod watches;
 
 use std::sync::Arc;
@@ -34,14 +34,14 @@ use vela_engine::{Document, Secrets};
 use vela_runtime::cache::Watch;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
+use self::data_watches::Flows;
 use self::error::{Error, Failed, NextTry, PhaseError};
-use self::flows::Flows;
 use self::reconcile::Outcome;
 use self::reconciler::{ApplicationConfigurationReconciler, Work};
 use self::revision_store::RevisionStore;
 use self::route::{Author, Route};
 use crate::application::fetch::ClusterReader;
-use crate::application::owned::OwnedKinds;
+use crate::application::owned_kinds::OwnedKinds;
 use crate::context::Context;
 use crate::immutable::Refusals;
 use crate::prune::QuietTimes;
@@ -55,7 +55,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         applications: context.authors.is_some().then(|| watch(ApiResource::erase::<Application>(&()))),
         components: watch(ApiResource::erase::<Component>(&())),
         cluster: ClusterReader::new(context),
-        owned: OwnedKinds::new(context, elsewhere::owner_of),
+        owned: OwnedKinds::new(context, unowned_objects::owner_of),
         quiet: QuietTimes::default(),
         refusals: Refusals::default(),
         revisions: RevisionStore::new(context),

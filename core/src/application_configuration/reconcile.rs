@@ -14,7 +14,7 @@ use super::desired::{self, Desired};
 use super::error::{Error, Failed, NextTry, PhaseError};
 use super::inventory::Inventory;
 use super::reconciler::{ApplicationConfigurationReconciler, Work};
-use super::{collect, elsewhere, history, last_good, scopes, stores};
+use super::{collect, history, last_good, scopes, stores, unowned_objects};
 use crate::author::Actor;
 
 /// The result of a reconcile.
@@ -118,7 +118,7 @@ async fn prepare(
     work: &Work<'_>,
     graph: &Graph,
 ) -> Result<Inventory, Error> {
-    elsewhere::hold(reconciler, work.configuration, graph).await?;
+    unowned_objects::hold(reconciler, work.configuration, graph).await?;
     Ok(Inventory::record(reconciler, work.configuration, graph).await?)
 }
 

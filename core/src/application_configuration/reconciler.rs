@@ -10,10 +10,10 @@ use vela_runtime::cache::Informer;
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Api, CONFLICT_WAIT, Failure, Key};
 
-use super::flows::Flows;
+use super::data_watches::Flows;
 use super::revision_store::RevisionStore;
 use crate::application::fetch::ClusterReader;
-use crate::application::owned::OwnedKinds;
+use crate::application::owned_kinds::OwnedKinds;
 use crate::author::{Actor, UnknownAuthor};
 use crate::context::{Context, FIELD_MANAGER};
 use crate::immutable::Refusals;

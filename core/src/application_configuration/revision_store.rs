@@ -12,8 +12,8 @@ use vela_engine::application_configuration::last_good;
 use vela_engine::{Definition, Document, Snapshot};
 use vela_runtime::{Failure, Key};
 
+use crate::application::application_revision;
 use crate::application::fetch::ClusterReader;
-use crate::application::recorded;
 use crate::application::revision_reader::{ReadError, RevisionReader};
 use crate::application::revisions::{Revisions, Writing, belongs};
 use crate::author;
@@ -64,7 +64,7 @@ impl RevisionStore {
                 return Ok::<_, ReadError>(None);
             }
             let namespace = configuration.metadata.namespace.as_deref().unwrap_or_default();
-            let definitions = recorded::definitions(cluster, &found, namespace).await?;
+            let definitions = application_revision::definitions(cluster, &found, namespace).await?;
             let spec = found.data["spec"].clone();
             Ok(Some(Arc::new(StoredRevision { name: name.clone(), spec, definitions })))
         };

@@ -11,7 +11,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
 use vela_engine::application_configuration::render::{RenderedObject, annotate_last_applied};
-use vela_engine::application_configuration::{Graph, handing_over, is_of_a_revision};
+use vela_engine::application_configuration::{Graph, handover, is_of_a_revision};
 use vela_engine::rollout::workload;
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Guard, Outcome, describe};
 use vela_runtime::owner::controller_of;
@@ -135,8 +135,8 @@ impl<'a> SharedWorkload<'a> {
         let mut object = self.rendered.object.clone();
         let Some(live) = live else { return Turn::Apply(object) };
         let document = json(live);
-        let is_outdated = handing_over::is_outdated(self.configuration, self.component, &document);
-        if let Some(rollout) = handing_over::rollout_of(&document) {
+        let is_outdated = handover::is_outdated(self.configuration, self.component, &document);
+        if let Some(rollout) = handover::rollout_of(&document) {
             return if self.rendered.held && is_outdated { Turn::Held(rollout) } else { Turn::Leave };
         }
         let holder = siblings::holder(self.reconciler, &self.own, live);
@@ -185,19 +185,19 @@ pub(super) async fn as_seen(
     configuration: &DynamicObject,
 ) -> Value {
     let mut document = json(configuration);
-    let is_target = is_of_a_revision(&document) && handing_over::is_target(&document);
-    if !is_target || !handing_over::is_templated(&document) {
+    let is_target = is_of_a_revision(&document) && handover::is_target(&document);
+    if !is_target || !handover::is_templated(&document) {
         return document;
     }
-    let listed: Vec<String> = handing_over::rolling(&document).into_iter().map(str::to_owned).collect();
+    let listed: Vec<String> = handover::rolling(&document).into_iter().map(str::to_owned).collect();
     for component in listed {
-        let Some(key) = handing_over::workload_of(&document, &component) else { continue };
+        let Some(key) = handover::workload_of(&document, &component) else { continue };
         let Ok(kind) = reconciler.context.discovery.resolve(&key.api_version, &key.kind).await else {
             continue;
         };
         let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
         let live = informer.get(&Key::new(key.namespace.clone(), key.name.clone()));
-        if live.is_none_or(|live| handing_over::is_outdated(&document, &component, &json(&live)))
+        if live.is_none_or(|live| handover::is_outdated(&document, &component, &json(&live)))
             && let Some(status) = document.get_mut("status").and_then(Value::as_object_mut)
         {
             status.remove("rollingStatus");

@@ -99,7 +99,10 @@ const GATES: &[(&str, Gate)] = &[
     ("LegacyObjectTypeIdentifier", Only { is: false, reason: REFERRED }),
     (
         "LegacyResourceOwnerValidation",
-        Only { is: false, reason: "an object without an owner is taken over where a policy take-over says so" },
+        Only {
+            is: false,
+            reason: "an object without an owner is taken over where a policy take-over says so",
+        },
     ),
     ("LegacyResourceTrackerGC", Always { is: false, reason: "there are no trackers in other clusters" }),
     STAGES,

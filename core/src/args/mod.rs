@@ -1,8 +1,8 @@
 //! The flags of `vela-core`, as typed, and what they mean; the seed's and v1.0's flags are all among them.
 
-mod accepted;
 mod gates;
-mod known;
+mod ignored_flag_table;
+mod ignored_flags;
 mod spelling;
 mod upstream;
 mod values;
@@ -24,7 +24,7 @@ use vela_runtime::RequestLimiter;
 use vela_runtime::kubeconfig::describe;
 use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
-use accepted::Accepted;
+use ignored_flags::Accepted;
 use upstream::UpstreamArgs;
 use values::{Listen, boolean, bytes, duration, workers};
 use webhook::WebhookArgs;
@@ -212,7 +212,7 @@ struct BehaviourArgs {
 impl Args {
     /// Read the command line, as Go or as GNU programs spell it.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let (arguments, accepted) = accepted::take(spelling::normal(arguments));
+        let (arguments, accepted) = ignored_flags::take(spelling::normal(arguments));
         Ok(Self { accepted, ..Self::try_parse_from(arguments)? })
     }
 

@@ -109,7 +109,7 @@ async fn a_reconcile_becomes_a_span_of_the_collector() {
 }
 
 #[tokio::test]
-async fn a_span_inside_another_is_told_so_and_what_is_left_goes_at_the_end() {
+async fn nested_spans_name_their_parent_and_the_rest_goes_at_the_end() {
     let (address, mut bodies) = collector().await;
     let (exporter, spans) = Exporter::start(&address).unwrap();
     {

@@ -8,7 +8,7 @@ use vela_crds::annotations::ABANDON_ROLLOUT;
 use vela_crds::rollout_plan::RollingState;
 use vela_engine::rollout::{Input, Note, State};
 
-use super::work::{StatusReport, take};
+use super::reconcile_inputs::{StatusReport, take};
 
 /// The final message of the rollout.
 const WHY: &str = "a user abandoned it, and the workloads stay as they stand; to go on or back, name another target and source \

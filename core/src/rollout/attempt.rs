@@ -9,9 +9,9 @@ use vela_engine::rollout::{Event, Input, PlannedStep, State};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Failure, Key};
 
-use super::stored::Stored;
-use super::work::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
-use super::{back, release, step};
+use super::reconcile_inputs::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
+use super::rollout_store::Stored;
+use super::{release, revert, step};
 use crate::author::Actor;
 
 /// The inputs of every such reconcile.
@@ -141,7 +141,7 @@ impl Attempt<'_> {
             Err(Error::Idle) => return Ok(Step::Rest(None)),
             Err(Error::Failed(failure)) => return Err(failure),
         };
-        if !made.goes_on && self.is_back && back::is_stuck(status.rollout()) {
+        if !made.goes_on && self.is_back && revert::is_stuck(status.rollout()) {
             return self.give_up(status, report, &made.waits_for).await;
         }
         match self.stored.store(self.live, status, report).await? {
@@ -158,7 +158,7 @@ impl Attempt<'_> {
         mut report: StatusReport,
         why: String,
     ) -> Result<Step, Failure> {
-        if self.is_back && back::is_late(status.rollout()) {
+        if self.is_back && revert::is_late(status.rollout()) {
             return self.give_up(status, report, &why).await;
         }
         take(status.rollout(), &Input::Retry(why), &mut report);
@@ -175,7 +175,7 @@ impl Attempt<'_> {
         mut report: StatusReport,
         why: &str,
     ) -> Result<Step, Failure> {
-        back::give_up(status.rollout(), self.is_leaving, why, &mut report);
+        revert::give_up(status.rollout(), self.is_leaving, why, &mut report);
         self.stored.store(self.live, status, report).await
     }
 }

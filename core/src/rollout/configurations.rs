@@ -10,10 +10,8 @@ use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRolloutStatus, ApplicationConfiguration, labels};
 use vela_engine::ObjectKey;
-use vela_engine::application_configuration::rolled::rolled;
-use vela_engine::application_configuration::{
-    API_VERSION, KIND, application, handing_over, is_of_a_revision,
-};
+use vela_engine::application_configuration::rolled_components::rolled;
+use vela_engine::application_configuration::{API_VERSION, KIND, application, handover, is_of_a_revision};
 use vela_engine::rollout::template::Template;
 use vela_engine::rollout::workload::changes_in_place;
 use vela_engine::rollout::{Event, Spelling, State};
@@ -22,10 +20,10 @@ use vela_runtime::{Api, Key};
 
 use super::attempt::{Attempt, Error, Made};
 use super::decide::{decide, remember};
-use super::missing::Missing;
+use super::lookup_error::Missing;
+use super::reconcile_inputs::{Part, Side, StatusReport, Work, apply_event};
 use super::reconciler::RolloutReconciler;
 use super::stage;
-use super::work::{Part, Side, StatusReport, Work, apply_event};
 use crate::application::fetch::json;
 use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
@@ -226,7 +224,7 @@ async fn parts(look: &TrackedReads, work: &Work<'_>, located: &Located) -> Resul
 }
 
 async fn side(look: &TrackedReads, configuration: &Value, component: &str) -> Result<Side, String> {
-    let key = handing_over::workload_of(configuration, component).ok_or_else(|| {
+    let key = handover::workload_of(configuration, component).ok_or_else(|| {
         format!(
             "{KIND} {} has no workload for component {component:?} yet{}",
             text(&configuration["metadata"]["name"]),
@@ -264,7 +262,7 @@ async fn leftovers(
 ) -> Result<Vec<Value>, String> {
     let mut found = Vec::new();
     for former in &located.given_up {
-        let Some(key) = handing_over::workload_of(former, component) else { continue };
+        let Some(key) = handover::workload_of(former, component) else { continue };
         let is_side = sides.iter().flatten().any(|side| side.template.key() == key);
         if is_side || changes_in_place(&key.api_version, &key.kind) {
             continue;
@@ -277,7 +275,7 @@ async fn leftovers(
         let live = json(&live);
         let has_pods = [&live["spec"]["replicas"], &live["status"]["replicas"]];
         let has_pods = has_pods.iter().any(|pods| pods.as_i64().unwrap_or(0) > 0);
-        if is_held || is_ours && has_pods && handing_over::rollout_of(&live).is_none() {
+        if is_held || is_ours && has_pods && handover::rollout_of(&live).is_none() {
             found.push(live);
         }
     }
@@ -299,17 +297,17 @@ impl MarkWriter<'_> {
         let direction = self.work.direction;
         let rolled = &located.components;
         for former in self.former_targets(&located.target).await? {
-            self.mark(&former, handing_over::without_target).await?;
+            self.mark(&former, handover::without_target).await?;
         }
         if let Some(source) = &located.source {
-            let source = self.mark(source, |source| handing_over::request(source, rolled, None)).await?;
+            let source = self.mark(source, |source| handover::request(source, rolled, None)).await?;
             templated(&source)?;
         }
         let kind = self.work.live.types.as_ref().map_or("", |types| &types.kind);
         let whence = direction.source.as_deref().unwrap_or_default();
         let whose = format!("{kind}/{} from {whence}", self.work.key.name);
         let target =
-            self.mark(&located.target, |target| handing_over::request(target, rolled, Some(&whose))).await?;
+            self.mark(&located.target, |target| handover::request(target, rolled, Some(&whose))).await?;
         templated(&target)?;
         self.has_template(&target, rolled).await
     }
@@ -322,7 +320,7 @@ impl MarkWriter<'_> {
         let listed = self.api().list(&ListParams::default().labels(&label)).await;
         let listed = listed.map_err(|error| Error::retry(self.acting.explain(&error)))?;
         let is_former = |other: &Value| {
-            handing_over::is_target(other)
+            handover::is_target(other)
                 && other["metadata"]["uid"] != target["metadata"]["uid"]
                 && application(other).is_some_and(|other| other["uid"] == owner["uid"])
         };
@@ -341,7 +339,7 @@ impl MarkWriter<'_> {
                     complaint(target)
                 )));
             };
-            if handing_over::is_outdated(target, component, &live) {
+            if handover::is_outdated(target, component, &live) {
                 return Err(Error::Waiting(format!(
                     "{key} has the template of {} still, and {KIND} {} applies its own{}",
                     text(&live["metadata"]["labels"][labels::APP_COMPONENT_REVISION]),
@@ -357,12 +355,12 @@ impl MarkWriter<'_> {
     async fn finish(&self, located: &Located) -> Result<(), Error> {
         let rolled = &located.components;
         let target = self.fresh(&located.target).await?;
-        let is_last = target.as_ref().is_none_or(|target| handing_over::remaining(target, rolled).is_empty());
+        let is_last = target.as_ref().is_none_or(|target| handover::remaining(target, rolled).is_empty());
         if let (Some(source), true) = (&located.source, is_last) {
-            self.mark(source, handing_over::finish_source).await?;
+            self.mark(source, handover::finish_source).await?;
         }
         if let Some(target) = target {
-            self.mark(&target, |target| handing_over::finish_target(target, rolled)).await?;
+            self.mark(&target, |target| handover::finish_target(target, rolled)).await?;
         }
         Ok(())
     }
@@ -410,7 +408,7 @@ impl MarkWriter<'_> {
 
 /// Has the configuration confirmed that it leaves the components of its marks?
 fn templated(configuration: &Value) -> Result<(), Error> {
-    if handing_over::is_templated(configuration) {
+    if handover::is_templated(configuration) {
         return Ok(());
     }
     Err(Error::Waiting(format!(

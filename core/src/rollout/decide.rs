@@ -7,7 +7,7 @@ use vela_engine::rollout::{Owner, Part, PlannedStep, State};
 use vela_runtime::clock;
 use vela_runtime::dynamic_watch::TrackedReads;
 
-use super::work::{self, Direction, Work};
+use super::reconcile_inputs::{self, Direction, Work};
 use super::{pods, step};
 
 /// The parts that the next reconciles let go, where a user turns the rollout.
@@ -21,7 +21,7 @@ pub(super) async fn decide(
     work: &Work<'_>,
     status: &AppRolloutStatus,
     look: &TrackedReads,
-    rolled: &[work::Part],
+    rolled: &[reconcile_inputs::Part],
     lenders: Vec<String>,
 ) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;

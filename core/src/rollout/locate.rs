@@ -15,13 +15,13 @@ use vela_runtime::Key;
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
-use super::missing::Missing;
+use super::lookup_error::Missing;
+use super::reconcile_inputs::{Part, Side, Work};
 use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
-use super::work::{Part, Side, Work};
-use super::{stage, unchanged};
+use super::{stage, unchanged_components};
 use crate::application::fetch::json;
-use crate::application::owned::application_of;
+use crate::application::owned_kinds::application_of;
 
 /// The two ends of a rollout.
 pub(super) struct Located {
@@ -51,7 +51,7 @@ pub(super) async fn locate(
         None => None,
     };
     let given_up = &status.given_up_revisions;
-    let alike = unchanged::alike(work, status, &target, source.as_ref());
+    let alike = unchanged_components::alike(work, status, &target, source.as_ref());
     let (mut parts, mut unchanged) = (Vec::new(), Vec::new());
     for component in components(work, &target, source.as_ref()).map_err(Missing::Component)? {
         let source = match &source {
@@ -74,7 +74,7 @@ pub(super) async fn locate(
 /// The components that are to be rolled out. The plan of an application is for all that both revisions have.
 fn components(work: &Work<'_>, target: &Rendered, source: Option<&Rendered>) -> Result<Vec<String>, String> {
     let (listed, source) = (&work.rollout.spec.component_list, source.map(|source| &*source.graph));
-    match unchanged::is_of_application(work.live) {
+    match unchanged_components::is_of_application(work.live) {
         true => Ok(template::common(listed, &target.graph, source)),
         false => template::rolled(listed, &target.graph, source),
     }
@@ -131,7 +131,7 @@ async fn side(
         }
     }
     if live.is_none() && template.key().name != template.base {
-        live = unchanged::workload(reconciler, look, rendered, component, &template).await?;
+        live = unchanged_components::workload(reconciler, look, rendered, component, &template).await?;
         if let Some(name) = live.as_ref().and_then(|live| live.metadata.name.as_deref()) {
             template = template.named(name);
         }

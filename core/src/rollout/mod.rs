@@ -1,5 +1,5 @@
 //! The controllers of AppRollouts and ApplicationDeployments: who wakes them, and each reconcile from what it goes between to the
-//! status. [`named`] is that of RolloutTraits, which have no revisions.
+//! status. [`rollout_trait`] is that of RolloutTraits, which have no revisions.
 //!
 //! Two readers find the ends of a rollout: `locate` reads revisions of Applications in the v1beta1 form, `configurations` the
 //! stored configurations of those in the v1alpha2 form. All other code is shared.
@@ -9,26 +9,26 @@
 
 mod abandon;
 mod attempt;
-mod back;
 mod configurations;
 mod decide;
+mod garbage_collection;
 mod hooks;
 mod locate;
+pub(crate) mod lookup_error;
 mod metrics;
-pub(crate) mod missing;
-pub(crate) mod named;
 mod pods;
 mod reconcile;
+mod reconcile_inputs;
 mod reconciler;
 mod release;
-mod retired;
+mod revert;
 pub(crate) mod revision;
+mod rollout_store;
+pub(crate) mod rollout_trait;
 mod stage;
 mod step;
 mod step_loop;
-mod stored;
-mod unchanged;
-mod work;
+mod unchanged_components;
 
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
@@ -39,12 +39,12 @@ use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use self::abandon::Abandon;
+use self::reconcile_inputs::{Direction, StatusReport, Step, Work, apply_event};
 use self::reconciler::{ReadRollout, RolloutReconciler};
 use self::revision::Revisions;
+use self::rollout_store::Stored;
 use self::step_loop::{Start, StepReconciler};
-use self::stored::Stored;
-use self::work::{Direction, StatusReport, Step, Work, apply_event};
-use crate::application::records::Records;
+use crate::application::tracker_store::Records;
 use crate::author::Actor;
 use crate::context::Context;
 use crate::standard::reconciler_base::typed;
@@ -158,7 +158,7 @@ impl StepReconciler for RolloutReconciler {
         let spelling = Spelling::of(&live.data["spec"]);
         let mut report = StatusReport::default();
         let goes_back = rollout.spec.revert_on_delete && !abandon::is_asked(live);
-        let leaving = is_leaving.then_some(back::Leaving { goes_back });
+        let leaving = is_leaving.then_some(revert::Leaving { goes_back });
         let direction = transition(&mut status, &wanted, leaving, &mut report);
         match abandon::asked(live, &status.rollout).filter(|_| !is_leaving) {
             Some(Abandon::End) => {
@@ -198,7 +198,7 @@ impl RolloutReconciler {
 fn transition(
     status: &mut AppRolloutStatus,
     wanted: &Direction,
-    leaving: Option<back::Leaving>,
+    leaving: Option<revert::Leaving>,
     report: &mut StatusReport,
 ) -> Direction {
     let last = Direction {
@@ -221,7 +221,7 @@ fn transition(
     let is_changed =
         began && (last.target != wanted.target || last.source.is_some() && last.source != wanted.source);
     if !is_changed {
-        return back::direction(status, wanted);
+        return revert::direction(status, wanted);
     }
     if state.rolling != RollingState::RolloutSucceed {
         give_up(status, &last);
@@ -234,7 +234,7 @@ fn transition(
         return wanted.clone();
     }
     // A way back is given up, and so is what was let go for it.
-    let last = back::direction(status, &last);
+    let last = revert::direction(status, &last);
     if state.rolling != RollingState::RolloutAbandoning || last.is_back {
         apply_event(&mut status.rollout, Event::Modified, report);
         report.notes.push(restarted());

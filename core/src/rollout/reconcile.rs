@@ -10,12 +10,12 @@ use super::attempt::{Attempt, Error, Made};
 use super::configurations;
 use super::decide::{decide, remember};
 use super::locate::{self, Located};
-use super::missing::Missing;
+use super::lookup_error::Missing;
+use super::reconcile_inputs::{StatusReport, Step, Work, apply_event};
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
-use super::work::{StatusReport, Step, Work, apply_event};
-use super::{retired, unchanged};
-use crate::application::owned::Application;
+use super::{garbage_collection, unchanged_components};
+use crate::application::owned_kinds::Application;
 
 /// Make at most one step.
 pub(super) async fn reconcile(
@@ -147,7 +147,7 @@ async fn finish(
     };
     stage::finish(reconciler, look, stage).await.map_err(retried)?;
     let left = (&located.target, located.unchanged.as_slice());
-    unchanged::relabel(reconciler, stage.acting, look, left).await.map_err(retried)?;
-    retired::remove(reconciler, look, stage).await;
+    unchanged_components::relabel(reconciler, stage.acting, look, left).await.map_err(retried)?;
+    garbage_collection::remove(reconciler, look, stage).await;
     Ok(())
 }

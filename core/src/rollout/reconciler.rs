@@ -9,8 +9,8 @@ use vela_runtime::cache::Informer;
 use vela_runtime::dynamic_watch::DynamicWatches;
 
 use super::revision::Revisions;
-use super::stored::Stored;
-use crate::application::records::Records;
+use super::rollout_store::Stored;
+use crate::application::tracker_store::Records;
 use crate::context::Context;
 
 /// The rollout that a stored object asks for, held by us or not; nothing where it asks for none.

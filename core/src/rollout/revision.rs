@@ -9,9 +9,9 @@ use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
-use super::missing::Missing;
+use super::lookup_error::Missing;
+use crate::application::application_revision;
 use crate::application::fetch::ClusterReader;
-use crate::application::recorded;
 use crate::application::revision_reader::{ReadError, RevisionReader};
 use crate::author;
 use crate::blocking::{NotComputed, run_blocking};
@@ -94,7 +94,7 @@ impl Revisions {
             .and_then(|all| all.get(labels::APP_NAME))
             .map_or(name, String::as_str);
         let application = Key::new(key.namespace.clone(), name);
-        let document = recorded::application_of(object, &application)
+        let document = application_revision::application_of(object, &application)
             .ok_or_else(|| format!("ApplicationRevision {key}: spec.application.spec is missing"))?;
         let mut secrets = Secrets::default();
         secrets.add(document.value());
@@ -116,8 +116,9 @@ impl Revisions {
         let references = parse::references(document);
         let snapshot = self.cluster.snapshot(document.namespace(), &references).await;
         let mut snapshot = snapshot.map_err(|error| message(&error))?;
-        let definitions = recorded::definitions(&self.cluster, object, document.namespace()).await?;
-        recorded::insert(&definitions, document, &mut snapshot);
+        let definitions =
+            application_revision::definitions(&self.cluster, object, document.namespace()).await?;
+        application_revision::insert(&definitions, document, &mut snapshot);
         let registered = parse::registered(document, &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(|error| message(&error))?;
         Ok(snapshot)

@@ -14,11 +14,11 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
+use super::reconcile_inputs::{Part, Side};
 use super::reconciler::RolloutReconciler;
-use super::work::{Part, Side};
 use crate::application::fetch::json;
-use crate::application::owned::{Application, may_change};
-use crate::application::record::{Entry, Owned};
+use crate::application::inventory::{Entry, Owned};
+use crate::application::owned_kinds::{Application, may_change};
 use crate::author::Actor;
 
 /// The order for one revision.

@@ -6,9 +6,9 @@ use vela_engine::rollout::{State, state};
 use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, CONFLICT_WAIT, Failure, Key};
 
+use super::reconcile_inputs::Step;
 use super::release;
-use super::stored::Stored;
-use super::work::Step;
+use super::rollout_store::Stored;
 use crate::author::{Actor, UnknownAuthor};
 
 /// The limit of steps in one reconcile: a rollout that never waits has fewer in a row.

@@ -6,7 +6,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::app_deployment::{AppDeploymentStatus, ClusterPlacementStatus, PlacementStatus};
 use vela_crds::{AppDeployment, labels};
-use vela_engine::side_by_side::placed::{Owner, objects};
+use vela_engine::side_by_side::revision_objects::{Owner, objects};
 use vela_engine::side_by_side::traffic::{self, Split};
 use vela_engine::{LOCAL, ObjectKey, side_by_side};
 use vela_runtime::dynamic_watch::TrackedReads;

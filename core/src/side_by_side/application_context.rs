@@ -10,7 +10,7 @@ use vela_crds::application_configuration::{
 use vela_crds::{ApplicationContext, TypedReference, annotations};
 use vela_engine::ObjectKey;
 use vela_engine::side_by_side::Placed;
-use vela_engine::side_by_side::placed::{PlacedComponent, objects};
+use vela_engine::side_by_side::revision_objects::{PlacedComponent, objects};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Failure, Key, Reconciler};

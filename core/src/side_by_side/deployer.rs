@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use vela_crds::application::is_v1alpha2_form;
 use vela_crds::{Application, annotations};
 use vela_engine::side_by_side::Placed;
-use vela_engine::side_by_side::placed::{Owner, PlacedComponent, placed};
+use vela_engine::side_by_side::revision_objects::{Owner, PlacedComponent, placed};
 use vela_engine::{ObjectKey, Secrets, readiness};
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
@@ -16,7 +16,7 @@ use vela_runtime::dynamic_watch::{Error, TrackedReads};
 
 use crate::application::fetch::json as to_json;
 use crate::context::Context;
-use crate::rollout::missing::Missing;
+use crate::rollout::lookup_error::Missing;
 use crate::rollout::revision::Revisions;
 use crate::standard::error::ReconcileError;
 use crate::standard::reconciler_base::{Note, ReconcilerBase, json_of};

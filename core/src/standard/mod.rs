@@ -4,11 +4,11 @@
 //! |---|---|
 //! | [`reconciler_base`] | watching one kind, applying and removing what it controls, telling people how it went |
 //! | [`error`] | why a reconcile ended early, and what happens then |
-//! | [`deployed`] | a workload that runs as a Deployment, maybe behind a Service |
+//! | [`deployment_workload`] | a workload that runs as a Deployment, maybe behind a Service |
 //! | [`workload`] | the workload a trait belongs to, its definition and its children |
 
 pub(crate) mod autoscaler;
-pub(crate) mod deployed;
+pub(crate) mod deployment_workload;
 pub(crate) mod error;
 pub(crate) mod metrics_trait;
 mod monitors;

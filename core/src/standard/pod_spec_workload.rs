@@ -8,7 +8,7 @@ use vela_engine::standard::pod_spec_workload as rendering;
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Controller, Key};
 
-use super::deployed::{Deployed, DeployedWorkload, DeployedWorkloadReconciler};
+use super::deployment_workload::{Deployed, DeployedWorkload, DeployedWorkloadReconciler};
 use super::error::ReconcileError;
 use super::reconciler_base::ReconcilerBase;
 use crate::context::Context;

@@ -15,8 +15,8 @@ use vela_runtime::smtp::Mail;
 
 use super::error::Error;
 use crate::application::fetch;
-use crate::application::records::Records;
 use crate::application::step_reach::StepReach;
+use crate::application::tracker_store::Records;
 use crate::author::Actor;
 use crate::blocking::run_blocking;
 use crate::context::Context;

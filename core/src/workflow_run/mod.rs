@@ -25,7 +25,7 @@ use vela_runtime::{
 use self::effects::RunEffects;
 use self::error::Error;
 use crate::application::fetch::{self, ClusterReader};
-use crate::application::records::Records;
+use crate::application::tracker_store::Records;
 use crate::author::Actor;
 use crate::context::Context;
 use crate::status::write_unless_changed;

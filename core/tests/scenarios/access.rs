@@ -215,17 +215,17 @@ fn every_right_of_the_controllers_is_used() {
         definitions::definitions_of_steps_and_policies_get_revisions,
         lifecycle::a_deleted_application_leaves_nothing,
         v1alpha2_applications::a_dropped_component_is_let_go_before_it_is_deleted,
-        v1alpha2_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
+        v1alpha2_applications::the_deployment_stays_from_the_old_form_to_the_new_and_back,
         deploys::a_policy_in_an_object_of_its_own_is_gone_by,
-        workflow_refs::a_workflow_of_its_own_is_run_and_a_change_of_it_makes_a_revision,
+        workflow_refs::a_workflow_object_is_run_and_its_change_makes_a_revision,
         workflow_runs::a_run_goes_through_its_steps_and_waits_for_a_person,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
-        rollouts_seed::the_second_revision_waits_and_both_kinds_of_rollouts_bring_it,
+        rollouts_seed::the_second_revision_waits_for_either_kind_of_rollout,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
         side_by_side::two_revisions_run_side_by_side_and_share_the_requests,
         side_by_side::a_context_deploys_its_revision,
         rollout_traits::pods_go_between_foreign_workloads,
-        rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,
+        rollout_gates::a_metric_out_of_range_holds_a_batch_until_measured_anew,
     ];
     std::thread::scope(|scope| {
         for scenario in busy {

@@ -214,8 +214,13 @@ async fn a_configuration_of_a_person_acts_for_that_person() {
     rights.grant("alice", &["deployments.apps"]);
     cluster.create(component("front", "nginx:1")).await;
     cluster.create(configuration("unstamped", named(&["front"]))).await;
-    reports(&cluster, AC, "unstamped", &["not executed", "kubectl annotate applicationconfiguration unstamped"])
-        .await;
+    reports(
+        &cluster,
+        AC,
+        "unstamped",
+        &["not executed", "kubectl annotate applicationconfiguration unstamped"],
+    )
+    .await;
     // Only the controllers' own name leads to an application, and there is none of it.
     let claims = by(super::rights::OWN, "", configuration("claims", named(&["front"])));
     cluster.create(claims).await;

@@ -186,7 +186,7 @@ async fn a_pinned_revision_stays_and_a_pin_rolls_back() {
 }
 
 #[tokio::test]
-async fn apply_once_leaves_changes_by_hand_and_deletes_nothing_that_runs() {
+async fn apply_once_leaves_changes_by_hand_and_running_objects() {
     for (mode, comes_back) in [(ApplyOnce::On, true), (ApplyOnce::Force, false)] {
         let mut cluster = TestCluster::without_controllers().await;
         let options = Options { apply_once: mode, ..Options::default() };

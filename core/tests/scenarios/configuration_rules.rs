@@ -180,7 +180,7 @@ async fn aware_of_revisions(cluster: &TestCluster) {
 }
 
 #[tokio::test]
-async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_tells() {
+async fn a_revision_aware_trait_keeps_a_workload_for_each_revision() {
     let cluster = TestCluster::new().await;
     aware_of_revisions(&cluster).await;
     cluster.create(component("front", "nginx:1")).await;
@@ -215,7 +215,7 @@ async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_te
 }
 
 #[tokio::test]
-async fn a_definition_that_comes_late_leaves_the_workload_its_name_until_the_next_revision() {
+async fn a_late_definition_renames_only_the_next_revisions_workload() {
     let cluster = TestCluster::new().await;
     cluster.create(component("front", "nginx:1")).await;
     cluster.create(configuration("shop", json!([{"componentName": "front", "traits": [noted()]}]))).await;

@@ -37,7 +37,7 @@ fn print(what: &str, requests: &[Entry]) {
 }
 
 #[tokio::test]
-async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
+async fn an_application_costs_few_requests_and_unchanged_no_write() {
     let mut cluster = TestCluster::new().await;
     // One application before, so that discovery and watches of its kinds are there already.
     cluster.create(application("warm", &[web("warm", "nginx:1")])).await;
@@ -135,7 +135,7 @@ fn configuration(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_configuration_costs_few_requests_and_an_unchanged_one_no_write() {
+async fn a_configuration_costs_few_requests_and_unchanged_no_write() {
     let mut cluster = TestCluster::new().await;
     for name in ["warm", "shop"] {
         cluster.requests();

@@ -118,7 +118,7 @@ async fn an_unjudged_definition_reports_its_mistakes() {
 }
 
 #[tokio::test]
-async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows() {
+async fn a_new_version_wakes_only_the_applications_that_follow() {
     let mut cluster = TestCluster::new().await;
     cluster.create(note("!")).await;
     latest(&cluster, "note-v1").await;

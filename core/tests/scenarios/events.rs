@@ -55,7 +55,7 @@ fn text<'a>(event: &'a Value, pointer: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
+async fn every_event_names_its_object_reason_and_message() {
     let cluster = TestCluster::new().await;
     write_everything(&cluster).await;
     let missing = || async {

@@ -148,7 +148,7 @@ async fn an_application_that_waits_for_an_answer_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its_kinds_at_first() {
+async fn a_definition_gets_its_workload_kind_after_late_discovery() {
     let mut cluster = TestCluster::without_controllers().await;
     let refused = Arc::new(AtomicUsize::new(0));
     let count = refused.clone();

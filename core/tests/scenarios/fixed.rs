@@ -107,7 +107,7 @@ async fn a_job_stays_where_the_new_one_would_be_refused() {
 }
 
 #[tokio::test]
-async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
+async fn objects_with_data_are_reported_and_not_retried() {
     let cluster = cluster().await;
     cluster.create(shop("data", &store("first"))).await;
     cluster.phase("shop", "running").await;
@@ -134,7 +134,7 @@ async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
 }
 
 #[tokio::test]
-async fn an_immutable_config_map_is_made_again_unless_others_wrote_into_it() {
+async fn an_immutable_config_map_is_recreated_unless_others_wrote_it() {
     let cluster = cluster().await;
     cluster.create(shop("text", &settings("1"))).await;
     cluster.phase("shop", "running").await;

@@ -49,7 +49,7 @@ async fn a_changed_job_is_made_again_once_the_change_stays() {
 }
 
 #[tokio::test]
-async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
+async fn objects_with_data_are_reported_and_not_retried() {
     let cluster = TestCluster::new().await;
     cluster.create(component("data", &store("first"))).await;
     cluster.create(component("once", &job("busybox:1", "Never"))).await;

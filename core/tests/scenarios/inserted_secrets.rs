@@ -73,7 +73,7 @@ async fn an_application_waits_for_the_secret_and_follows_it() {
 }
 
 #[tokio::test]
-async fn nothing_of_the_secret_is_stored_for_an_application_in_the_v1alpha2_form() {
+async fn no_secret_is_stored_for_an_application_in_the_v1alpha2_form() {
     let cluster = TestCluster::new().await;
     cluster.create(connected()).await;
     let secret = json!({

@@ -91,7 +91,7 @@ async fn a_broken_definition_does_not_stop_the_care_for_what_runs() {
 }
 
 #[tokio::test]
-async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
+async fn a_deleted_definition_does_not_stop_the_care_for_objects() {
     let cluster = following(10).await;
     cluster.create(note("!")).await;
     cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
@@ -106,7 +106,7 @@ async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
 }
 
 #[tokio::test]
-async fn a_wrong_spec_does_not_stop_the_care_for_what_runs_and_prunes_nothing() {
+async fn a_wrong_spec_does_not_stop_the_care_and_prunes_nothing() {
     let cluster = TestCluster::new().await;
     cluster.create(note("!")).await;
     cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;

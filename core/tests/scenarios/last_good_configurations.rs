@@ -48,7 +48,7 @@ async fn is_scaled(cluster: &TestCluster) {
 }
 
 #[tokio::test]
-async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
+async fn a_deleted_definition_does_not_stop_the_care_for_objects() {
     let mut cluster = running().await;
     is_scaled(&cluster).await;
     cluster.delete("core.oam.dev/v1beta1", "TraitDefinition", "counter").await;
@@ -79,7 +79,7 @@ async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
 }
 
 #[tokio::test]
-async fn a_record_that_is_lost_is_written_later_though_nothing_changes() {
+async fn a_lost_record_is_written_later_without_a_change() {
     let cluster = TestCluster::new().await;
     let tried = Arc::new(AtomicUsize::new(0));
     let count = tried.clone();
@@ -125,7 +125,7 @@ async fn a_component_that_breaks_does_not_stop_the_care_for_what_runs() {
 }
 
 #[tokio::test]
-async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
+async fn a_deleted_scope_definition_does_not_stop_the_care() {
     let cluster = TestCluster::new().await;
     cluster.create(component("front", "nginx:1")).await;
     cluster
@@ -153,7 +153,7 @@ async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() 
 }
 
 #[tokio::test]
-async fn what_was_taken_out_does_not_come_back_and_what_goes_leaves_nothing() {
+async fn removed_objects_do_not_come_back_and_leave_nothing() {
     let cluster = running().await;
     let entries = shop()["spec"]["components"][0].clone();
     cluster.patch(OAM, AC, "shop", json!({"spec": {"components": [entries]}})).await;

@@ -93,7 +93,7 @@ async fn a_configuration_with_a_kind_that_is_gone_is_looked_after_too() {
 }
 
 #[tokio::test]
-async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_runs() {
+async fn a_too_slow_definition_does_not_stop_the_care_for_objects() {
     for (updates, type_) in
         [(DefinitionUpdates::All, "Render"), (DefinitionUpdates::Annotated, "Definitions")]
     {
@@ -111,7 +111,7 @@ async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_run
 }
 
 #[tokio::test]
-async fn a_kept_revision_that_the_budget_does_not_reach_for_loses_nothing() {
+async fn a_kept_revision_beyond_the_budget_loses_nothing() {
     let mut cluster = TestCluster::without_controllers().await;
     cluster.start_as(process(64 << 20, DefinitionUpdates::Annotated));
     cluster.create(long()).await;

@@ -96,7 +96,7 @@ async fn two_topologies_place_every_component_twice() {
 }
 
 #[tokio::test]
-async fn a_topology_leaves_the_namespace_only_where_the_operator_allows_it() {
+async fn a_topology_leaves_the_namespace_only_by_the_operators_leave() {
     let cluster = TestCluster::new().await;
     cluster.create(placed(&["kube-system"])).await;
     let conditions = || async { cluster.application("shop").await["status"]["conditions"].to_string() };

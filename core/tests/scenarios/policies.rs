@@ -214,7 +214,7 @@ async fn an_operator_has_everything_applied_once() {
 }
 
 #[tokio::test]
-async fn what_is_read_only_is_never_written_and_outlives_the_application() {
+async fn read_only_objects_are_not_written_and_outlive_applications() {
     let cluster = TestCluster::new().await;
     let policy = rule(&json!({"componentNames": ["theirs"]}), &Value::Null);
     cluster
@@ -286,7 +286,7 @@ async fn an_update_replaces_what_others_put_into_an_object() {
 }
 
 #[tokio::test]
-async fn an_object_is_made_again_when_a_field_that_a_policy_names_differs() {
+async fn an_object_is_recreated_when_a_field_of_the_policy_differs() {
     let cluster = TestCluster::new().await;
     let policy = rule(
         &json!({"resourceTypes": ["ConfigMap"]}),

@@ -53,7 +53,7 @@ async fn running(cluster: &TestCluster) -> [Value; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reconcile_that_decided_before_the_user_went_back_deletes_nothing() {
+async fn a_stale_reconcile_deletes_nothing_after_the_user_went_back() {
     let cluster = TestCluster::new().await;
     let both = running(&cluster).await;
     let before = uid(&cluster.deployment("back").await);
@@ -76,7 +76,7 @@ async fn a_reconcile_that_decided_before_the_user_went_back_deletes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stored_configuration_deletes_nothing_that_its_application_wants_again() {
+async fn a_stored_configuration_deletes_no_object_wanted_again() {
     let cluster = TestCluster::new().await;
     let alpha = |images: &[(&str, &str)]| {
         let component = |(name, image): &(&str, &str)| {
@@ -154,7 +154,7 @@ async fn a_delete_sent_late_misses_an_object_that_was_written_since() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unwanted_object_is_marked_and_survives_a_restart_until_its_time_is_over() {
+async fn a_marked_object_survives_a_restart_until_its_time_is_over() {
     let mut cluster = TestCluster::new().await;
     running(&cluster).await;
     cluster.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:1")])).await;
@@ -180,7 +180,7 @@ async fn an_unwanted_object_is_marked_and_survives_a_restart_until_its_time_is_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_controller_took_over_is_neither_changed_nor_deleted() {
+async fn taken_over_objects_are_neither_changed_nor_deleted() {
     let cluster = TestCluster::new().await;
     let both = running(&cluster).await;
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}});
@@ -210,7 +210,7 @@ async fn what_another_controller_took_over_is_neither_changed_nor_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn applications_whose_names_meet_at_a_dash_do_not_share_a_record() {
+async fn applications_with_names_equal_at_a_dash_share_no_record() {
     let cluster = TestCluster::new().await;
     // Joined by a dash both would be `a-b-<namespace>`.
     let other = format!("b-{}", cluster.namespace);
@@ -279,7 +279,7 @@ async fn complete(cluster: &TestCluster) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_made_again_just_before_the_end_of_the_process_is_still_ours() {
+async fn an_object_recreated_before_the_process_ends_is_still_ours() {
     let (mut cluster, both) = killed_while_it_makes_back_again(Injection::DropAnswer).await;
     cluster.patch(OAM, "Application", "shop", shop(&both[..1])).await;
     cluster.start();
@@ -288,7 +288,7 @@ async fn an_object_made_again_just_before_the_end_of_the_process_is_still_ours()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_user_makes_in_place_of_an_object_that_was_to_be_made_again_is_kept() {
+async fn an_object_that_a_user_recreates_first_is_kept() {
     let (mut cluster, both) = killed_while_it_makes_back_again(Injection::DropRequest).await;
     assert!(cluster.deployment("back").await.is_none());
     let labels = json!({"made": "by hand"});

@@ -130,7 +130,7 @@ async fn metrics_in_their_range_let_every_batch_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-pub(super) async fn a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew() {
+pub(super) async fn a_metric_out_of_range_holds_a_batch_until_measured_anew() {
     let mut cluster = asking().await;
     first(&cluster).await;
     second(&cluster).await;

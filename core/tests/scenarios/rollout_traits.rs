@@ -153,7 +153,11 @@ async fn a_configuration_lends_its_workloads_to_its_own_trait() {
         assert_eq!(owners(&cluster, name).await, [("ApplicationConfiguration".to_owned(), true)]);
     }
     cluster.quiet().await;
-    assert_eq!((pods(&cluster, "old").await.0, pods(&cluster, "new").await.0), (0, 4), "no client sets it back");
+    assert_eq!(
+        (pods(&cluster, "old").await.0, pods(&cluster, "new").await.0),
+        (0, 4),
+        "no client sets it back"
+    );
     cluster.delete("core.oam.dev/v1alpha2", "ApplicationConfiguration", "shop").await;
     until("everything is gone", || async {
         cluster.deployment("old").await.is_none()

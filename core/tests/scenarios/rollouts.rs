@@ -104,7 +104,7 @@ pub(super) fn has_no_owner(live: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
+async fn a_rollout_replaces_the_pods_of_a_revision_by_the_next_ones() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     assert!(cluster.deployment("front").await.is_none(), "the application leaves its workloads to rollouts");

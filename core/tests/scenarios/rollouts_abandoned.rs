@@ -23,7 +23,7 @@ async fn is_unmarked(cluster: &TestCluster) {
 }
 
 #[tokio::test]
-async fn a_rollout_that_is_abandoned_stays_where_it_stands_and_another_one_may_follow() {
+async fn an_abandoned_rollout_stays_and_another_one_may_follow() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     second(&cluster).await;
@@ -88,7 +88,7 @@ async fn a_way_back_that_is_abandoned_leaves_the_pods_where_they_are() {
 }
 
 #[tokio::test]
-async fn a_batch_ends_the_rollout_after_the_time_that_the_plan_gives_it() {
+async fn a_batch_ends_the_rollout_after_the_time_of_the_plan() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     change(&cluster, "nginx:simulate-fail-image-pull").await;

@@ -75,7 +75,7 @@ async fn several_components_go_through_each_batch_together() {
 }
 
 #[tokio::test]
-async fn deployments_of_revisions_that_are_gone_are_removed_by_the_next_rollout() {
+async fn the_next_rollout_removes_deployments_of_deleted_revisions() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     second(&cluster).await;
@@ -123,7 +123,7 @@ async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
 }
 
 #[tokio::test]
-async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
+async fn a_third_revision_replaces_the_pods_of_both_half_way() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     second(&cluster).await;

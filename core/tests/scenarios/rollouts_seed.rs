@@ -76,7 +76,7 @@ async fn two(cluster: &TestCluster) {
 }
 
 #[tokio::test]
-pub(super) async fn the_second_revision_waits_and_both_kinds_of_rollouts_bring_it() {
+pub(super) async fn the_second_revision_waits_for_either_kind_of_rollout() {
     for kind in KINDS {
         let cluster = TestCluster::new().await;
         let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
@@ -159,7 +159,7 @@ async fn a_rollout_is_turned_and_taken_back_within_its_bounds() {
 }
 
 #[tokio::test]
-async fn a_rollout_that_is_deleted_half_way_goes_back_where_it_says_so() {
+async fn a_rollout_deleted_half_way_goes_back_where_it_says_so() {
     for reverts in [true, false] {
         let kind = KINDS[1];
         let cluster = TestCluster::new().await;

@@ -146,7 +146,7 @@ fn print(era: Era, count: usize, cost: &Cost) {
 /// One application of many components, on a cluster that has it once already: the whole reconcile with all its writes.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "prints figures: cargo xtask bench"]
-async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
+async fn the_price_of_a_component_does_not_grow_with_their_number() {
     let cluster = TestCluster::new().await;
     let mut prices = Vec::new();
     for count in [1, 10, 100] {

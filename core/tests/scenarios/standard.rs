@@ -140,7 +140,7 @@ async fn a_route_without_a_host_has_a_service_and_is_ready() {
 }
 
 #[tokio::test]
-async fn a_route_finds_the_service_of_its_workload_and_waits_for_an_address() {
+async fn a_route_finds_its_workloads_service_and_waits_for_an_address() {
     let cluster = TestCluster::new().await;
     let children = json!([{"apiVersion": "v1", "kind": "Service"}]);
     cluster.create(workload_definition("podspecworkloads.standard.oam.dev", children)).await;

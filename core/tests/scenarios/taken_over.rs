@@ -128,7 +128,7 @@ const CASES: [&str; 3] =
     ["ex__traits__affinity__example", "usage__application-with-labels", "usage__application-with-lifecycle"];
 
 #[tokio::test]
-async fn recorded_applications_of_upstream_keep_their_pods_and_leave_nothing() {
+async fn upstream_applications_keep_their_pods_and_leave_nothing() {
     for case in CASES {
         let mut cluster = TestCluster::without_controllers().await;
         let kinds = ["Deployment", "ResourceTracker", "Application"];

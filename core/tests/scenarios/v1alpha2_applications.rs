@@ -195,7 +195,7 @@ pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
 }
 
 #[tokio::test]
-pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_stays() {
+pub(super) async fn the_deployment_stays_from_the_old_form_to_the_new_and_back() {
     let cluster = TestCluster::new().await;
     cluster.create(application("shop", json!([component("front", "nginx:1")]))).await;
     cluster.phase("shop", "running").await;
@@ -256,7 +256,7 @@ async fn forms_in_quick_turns_keep_the_deployment() {
 }
 
 #[tokio::test]
-async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
+async fn revisions_of_a_rollout_have_a_configuration_and_workloads() {
     let cluster = TestCluster::new().await;
     let mut shop = application("shop", json!([component("front", "nginx:1")]));
     shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});

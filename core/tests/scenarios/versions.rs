@@ -31,7 +31,7 @@ pub(super) fn ingress(api_version: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_application_writes_a_withdrawn_version_in_the_one_that_followed() {
+async fn an_application_writes_the_successor_of_a_withdrawn_version() {
     let cluster = TestCluster::new().await;
     cluster.create(kind("entry", &ingress("networking.k8s.io/v1beta1").to_string())).await;
     cluster.create(application("shop", &[json!({"name": "web", "type": "entry", "properties": {}})])).await;
@@ -47,7 +47,7 @@ async fn an_application_writes_a_withdrawn_version_in_the_one_that_followed() {
 }
 
 #[tokio::test]
-async fn a_configuration_writes_withdrawn_versions_and_its_traits_refer_to_what_is_there() {
+async fn a_configuration_writes_successors_and_traits_refer_to_them() {
     let cluster = TestCluster::new().await;
     let component = json!({
         "apiVersion": "core.oam.dev/v1alpha2",

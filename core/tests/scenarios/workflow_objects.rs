@@ -26,7 +26,7 @@ fn step<'a>(application: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn jobs_of_the_application_are_deleted_by_their_labels_and_no_other() {
+async fn only_jobs_of_the_application_are_deleted_by_their_labels() {
     let cluster = TestCluster::new().await;
     cluster.create(job("foreign")).await;
     let steps = json!([

@@ -12,7 +12,7 @@ fn workflow(steps: &Value) -> Value {
 }
 
 #[tokio::test]
-pub(crate) async fn a_workflow_of_its_own_is_run_and_a_change_of_it_makes_a_revision() {
+pub(crate) async fn a_workflow_object_is_run_and_its_change_makes_a_revision() {
     let cluster = TestCluster::new().await;
     let mut shop = application("shop", &[web("back", "nginx:1"), web("front", "nginx:1")]);
     shop["spec"]["workflow"] = json!({"ref": "release"});

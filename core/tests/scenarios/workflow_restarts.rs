@@ -106,7 +106,7 @@ async fn a_changed_application_begins_a_run_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_published_under_a_version_runs_until_another_one_is_named() {
+async fn a_published_version_runs_until_another_one_is_named() {
     let cluster = TestCluster::new().await;
     let mut shop = application("shop", &[web("front", "nginx:1")]);
     shop["metadata"]["annotations"] = json!({"app.oam.dev/publishVersion": "one"});

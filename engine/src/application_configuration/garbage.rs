@@ -8,8 +8,8 @@ use vela_crds::{annotations, labels};
 
 use super::apply_once::ApplyOnce;
 use super::graph::Graph;
-use super::naming::is_of_all_revisions;
 use super::render::RenderedObject;
+use super::resource_names::is_of_all_revisions;
 use super::{items, text};
 use crate::observed::ObjectKey;
 use crate::successor;

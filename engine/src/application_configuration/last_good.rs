@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_renders_alike_whatever_became_of_the_components() {
+    fn a_recorded_revision_renders_alike_whatever_the_components() {
         let document = Document::from_object(json!({"apiVersion": API_VERSION, "kind": KIND,
             "metadata": {"name": "shop", "namespace": "ns", "uid": "c", "labels": {"team": "a"}},
             "spec": {"components": [{"componentName": "front"}, {"revisionName": "back-v1"}]}}));

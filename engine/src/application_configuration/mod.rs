@@ -14,28 +14,28 @@ pub mod compose;
 pub mod data;
 pub mod garbage;
 pub mod graph;
-pub mod handing_over;
+pub mod handover;
 pub mod hook;
 pub mod last_good;
 mod metadata;
-mod naming;
 pub mod parse;
-mod recorded;
+mod recorded_reference;
 pub mod render;
+mod resource_names;
 pub mod revision;
-pub mod rolled;
+pub mod rolled_components;
 pub mod rolling;
 pub mod rules;
 pub mod status;
-pub mod typed;
+pub mod type_resolution;
 
 pub use apply_once::ApplyOnce;
 pub use compose::{Composed, compose};
 pub use garbage::Garbage;
 pub use graph::{Graph, graph};
-pub use naming::{application, is_controlled_by_application, is_of_a_revision};
 pub use parse::{Parsed, parse, references};
 pub use render::{Rendered, render};
+pub use resource_names::{application, is_controlled_by_application, is_of_a_revision};
 pub use rolling::is_passive;
 
 /// API group of the objects of this era.

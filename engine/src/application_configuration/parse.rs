@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use vela_crds::labels;
 
 use super::data::{self, Flow};
-use super::recorded::recorded_key;
+use super::recorded_reference::recorded_key;
 use super::revision::{component_of, latest};
-use super::{API_VERSION, KIND, items, text, typed};
+use super::{API_VERSION, KIND, items, text, type_resolution};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path::{self, type_name};
@@ -131,7 +131,7 @@ impl ReferenceCollector<'_> {
         let found = self.snapshot.object(&key);
         self.references.objects.insert(key);
         let Some(component) = found.map(|found| found.get("data").unwrap_or(found)) else { return };
-        let name = typed::workload_type(
+        let name = type_resolution::workload_type(
             component.get("spec").and_then(|s| s.get("workload")).unwrap_or(&Json::Null),
         );
         self.typed(DefinitionKind::Workload, name);
@@ -146,8 +146,8 @@ impl ReferenceCollector<'_> {
     }
 
     fn trait_(&mut self, trait_: &Json) {
-        self.typed(DefinitionKind::Trait, typed::trait_type(trait_));
-        match typed::trait_object(trait_, self.snapshot) {
+        self.typed(DefinitionKind::Trait, type_resolution::trait_type(trait_));
+        match type_resolution::trait_object(trait_, self.snapshot) {
             Ok(Some(object)) => self.kind(&object),
             Ok(None) => {
                 self.definition(DefinitionKind::Trait, labels::TRAIT_TYPE, trait_);
@@ -185,7 +185,7 @@ impl ReferenceCollector<'_> {
 
 /// The workload of a component, converted where it is written by type.
 fn workload_of(component: &Json, snapshot: &Snapshot) -> Option<Json> {
-    match typed::workload_object(component, snapshot) {
+    match type_resolution::workload_object(component, snapshot) {
         Ok(Some(workload)) => Some(workload),
         Ok(None) => component.get("spec").and_then(|spec| spec.get("workload")).cloned(),
         Err(_) => None,
@@ -286,7 +286,7 @@ impl Parser<'_> {
             "" => (key.name.as_str(), latest),
             pinned => (component_of(pinned), pinned),
         };
-        let mut workload = match typed::workload_object(component, self.snapshot) {
+        let mut workload = match type_resolution::workload_object(component, self.snapshot) {
             Ok(Some(workload)) => workload,
             Ok(None) => {
                 component.get("spec").and_then(|spec| spec.get("workload")).cloned().unwrap_or(Json::Null)
@@ -374,7 +374,7 @@ impl Parser<'_> {
             let path = format!("{path}.traits[{index}]");
             let flow = self.flow(&path);
             let written = entry.get("trait").unwrap_or(&Json::Null);
-            let object = match typed::trait_object(written, self.snapshot) {
+            let object = match type_resolution::trait_object(written, self.snapshot) {
                 Ok(Some(object)) => object,
                 Ok(None) => written.clone(),
                 Err(message) => {

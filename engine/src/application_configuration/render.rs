@@ -8,7 +8,7 @@ use super::data::Flow;
 use super::metadata::Source;
 use super::parse::{Component, Parsed, Scope};
 use super::rolling::Rolling;
-use super::{naming, text};
+use super::{resource_names, text};
 use crate::bounds::Bounds;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
@@ -186,7 +186,8 @@ fn component_objects(
     let mut workload = component.workload.clone();
     successor::succeed(std::iter::once(&mut workload), snapshot.not_served());
     source.write(&mut workload, component, labels::RESOURCE_TYPE_WORKLOAD);
-    let name = naming::workload_name(parsed, component, &workload, revision_enabled, snapshot).map_err(at)?;
+    let name = resource_names::workload_name(parsed, component, &workload, revision_enabled, snapshot)
+        .map_err(at)?;
     workload["metadata"]["name"] = json!(name);
     rolling.prepare(&component.name, &mut workload).map_err(at)?;
     let workload = RenderedObject {
@@ -199,7 +200,7 @@ fn component_objects(
         held: rolling.holds(&component.name),
     };
     let mut traits = Vec::with_capacity(component.traits.len());
-    for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component)) {
+    for (trait_, name) in component.traits.iter().zip(resource_names::trait_names(parsed, component)) {
         let mut object = trait_.object.clone();
         successor::succeed(std::iter::once(&mut object), snapshot.not_served());
         source.write(&mut object, component, labels::RESOURCE_TYPE_TRAIT);
@@ -237,7 +238,7 @@ fn component_objects(
 /// Does a trait of a Helm release refer to a workload that its chart makes? The renderer of the trait knew which.
 fn refers_into_chart(workload: &Json, trait_: &Json, path: &str) -> bool {
     let named = field_path::find(trait_, path).ok().flatten();
-    naming::is_release(workload) && named.is_some_and(|named| !text(named, &["name"]).is_empty())
+    resource_names::is_release(workload) && named.is_some_and(|named| !text(named, &["name"]).is_empty())
 }
 
 /// Writes the annotation that a three-way apply needs: the object as it is applied now.

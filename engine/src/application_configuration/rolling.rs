@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 use vela_crds::annotations;
 
-use super::naming::is_controlled_by_application;
+use super::resource_names::is_controlled_by_application;
 use super::text;
 use crate::rollout::workload;
 

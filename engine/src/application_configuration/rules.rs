@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use vela_crds::labels;
 
-use super::naming::is_controlled_by_application;
 use super::parse::{Component, Parsed, component_key, definition_name, resolve};
 use super::render;
+use super::resource_names::is_controlled_by_application;
 use super::{items, text};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};

@@ -126,7 +126,7 @@ pub fn is_handed_over(configuration: &Json) -> bool {
 }
 
 /// The configuration as it is written to make it leave its objects to this generation of its Application.
-pub fn handing_over(configuration: &Json, generation: i64) -> Json {
+pub fn handover(configuration: &Json, generation: i64) -> Json {
     let mut asked = json!({
         "apiVersion": configuration.get("apiVersion"),
         "kind": configuration.get("kind"),

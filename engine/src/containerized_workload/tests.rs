@@ -18,7 +18,7 @@ fn workload(containers: Value) -> ContainerizedWorkload {
 }
 
 #[test]
-fn a_deployment_selects_by_the_uid_and_leaves_the_replicas_to_others() {
+fn a_deployment_selects_by_uid_and_leaves_replicas_to_others() {
     let deployment = deployment(&workload(json!([{
         "name": "web", "image": "nginx", "ports": [{"name": "http", "containerPort": 80}],
         "resources": {"cpu": {"required": "100m"}, "memory": {"required": "64Mi"}},
@@ -55,7 +55,7 @@ fn a_deployment_selects_by_the_uid_and_leaves_the_replicas_to_others() {
 }
 
 #[test]
-fn files_become_config_maps_and_secrets_are_mounted_where_they_are_asked_for() {
+fn files_become_config_maps_and_secrets_are_mounted() {
     let workload = workload(json!([{
         "name": "web", "image": "nginx",
         "config": [
@@ -135,7 +135,7 @@ fn a_disk_that_outlives_its_pod_is_a_claim_without_an_owner() {
 }
 
 #[test]
-fn disks_that_many_share_or_that_go_with_the_pod_are_replaced_as_usual() {
+fn shared_and_ephemeral_disks_are_replaced_as_usual() {
     let shared =
         json!({"name": "a", "mountPath": "/a", "sharingPolicy": "Shared", "disk": {"required": "1Gi"}});
     let shared = workload(json!([with_disk("db", shared)]));

@@ -5,7 +5,7 @@ use vela_cue::ast::Decl;
 use vela_cue::source::Sources;
 use vela_cue::{Era, Source, parser};
 
-use super::inserted::{PARAMETERS, fields, label};
+use super::secret_parameters::{PARAMETERS, fields, label};
 
 /// The mark above such a parameter.
 const MARKER: &str = "+immutable";

@@ -2,8 +2,8 @@
 
 pub mod cue_file;
 mod immutable;
-mod inserted;
 pub mod record;
+mod secret_parameters;
 pub mod stage;
 pub mod version;
 
@@ -18,10 +18,10 @@ use vela_cue::Era;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic};
 use crate::kube_packages::{self, KubePackage};
 use crate::manifest::{Document, Lines};
-pub use inserted::SecretParameter;
+pub use secret_parameters::SecretParameter;
 #[cfg(test)]
-pub(crate) use inserted::TAKEN;
-pub(crate) use inserted::{MARKER, secret_parameters};
+pub(crate) use secret_parameters::TAKEN;
+pub(crate) use secret_parameters::{MARKER, secret_parameters};
 
 /// Larger templates are refused.
 const TEMPLATE_LIMIT: usize = 1 << 20;

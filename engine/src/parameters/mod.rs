@@ -3,13 +3,13 @@
 //! This is the one source of `vela show` and of generated reference documentation. It is read from the OpenAPI schema of
 //! `parameter` (CUE, kube), from the variables of a terraform configuration, or from what a handlebars template names.
 
-mod described;
 mod markdown;
+mod parameter_tree;
 mod variables;
 
 use serde_json::{Map, Value as Json};
 
-pub use self::described::{Parameter, Parameters};
+pub use self::parameter_tree::{Parameter, Parameters};
 use crate::definition::{Definition, Language, record};
 
 /// Parameters nested deeper than this are not described.

@@ -8,7 +8,7 @@ mod external_policies;
 mod fields;
 mod inserted_secrets;
 mod interval;
-mod mixed;
+mod mixed_forms;
 mod not_built_in;
 mod parser;
 mod references;

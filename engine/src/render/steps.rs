@@ -4,8 +4,8 @@ use vela_cue::input::{Segment, Undeclared};
 
 use super::Templates;
 use super::component::Site;
-use super::declared;
 use super::templates::Compiled;
+use super::undeclared_parameters;
 use crate::diagnostic::Diagnostics;
 use crate::parse::{AppFile, Step};
 use crate::workflow::built_in_parameters;
@@ -35,7 +35,7 @@ fn of_built_in(app: &AppFile, step: &Step) -> Diagnostics {
         .map(|name| {
             let path = vec![Segment::Field(name.clone())];
             let known = known.iter().map(|name| (*name).to_owned()).collect();
-            let warning = declared::warning(&title, &Undeclared { path, known });
+            let warning = undeclared_parameters::warning(&title, &Undeclared { path, known });
             warning.at_key(app.document(), format!("{}.properties.{name}", step.path))
         })
         .collect()

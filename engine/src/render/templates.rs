@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vela_cue::{Budget, Provider as _};
 
-use super::exhausted::Exhausted;
+use super::exhausted_evaluations::Exhausted;
 use super::limits::Limits;
 use super::{cue, handlebars};
 use crate::definition::{DEFAULT_ERA, Definition, DefinitionKind, Language};

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn each_component_keeps_its_own_numbers_and_the_status_shows_the_sums() {
+    fn components_keep_their_numbers_and_the_status_shows_the_sums() {
         let verified = step(&halves(), &RolloutStatus::default(), 6, |parts, _| parts.verify());
         assert_eq!(verified.outcome, Outcome::Done);
         let status = verified.recorded;

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_whose_containers_are_ready_waits_for_its_node_or_a_gate() {
+    fn a_pod_with_ready_containers_waits_for_its_node_or_a_gate() {
         let explained = |reason: &str, message: &str| {
             let mut pod = pod(
                 "a",

@@ -6,7 +6,7 @@
 //! revision, rendered ─placed─▶ its objects under names of their own ─traffic─▶ Services and their shares
 //! ```
 
-pub mod placed;
+pub mod revision_objects;
 pub mod traffic;
 
 use vela_crds::AppDeploymentSpec;

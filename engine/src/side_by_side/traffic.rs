@@ -7,7 +7,7 @@ use vela_crds::app_deployment::{HttpRule, Traffic, WeightedTarget};
 use vela_crds::labels;
 
 use super::Placed;
-use super::placed::{Owner, PlacedComponent};
+use super::revision_objects::{Owner, PlacedComponent};
 
 /// API version of the kind that splits requests.
 pub const API_VERSION: &str = "networking.istio.io/v1beta1";

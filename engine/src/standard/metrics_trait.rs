@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_template_the_labels_are_the_written_ones_or_those_of_the_workload() {
+    fn without_a_template_labels_are_written_or_the_workloads() {
         let workload =
             json!({"kind": "Foo", "metadata": {"name": "w", "labels": {"workload": "w"}}, "spec": {}});
         let selector = |scrape: Value| Value::Object(made(scrape, &workload, &[]).unwrap().selector);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_goes_from_rendering_over_its_health_to_running() {
+    fn an_application_goes_from_rendering_to_running() {
         let waits = [
             (ConditionType::Workflow, "Creating", "web: Ready:0/1"),
             (ConditionType::Ready, "Unavailable", "web: Ready:0/1"),

@@ -4,9 +4,9 @@
 mod conditions;
 mod definitions;
 mod era;
-mod of_run;
 mod phase;
 mod services;
+mod workflow_run;
 
 use std::borrow::Cow;
 

@@ -27,12 +27,12 @@
 //! # Ok::<(), vela_engine::Diagnostics>(())
 //! ```
 
-mod answered;
 mod compute;
 mod control;
 mod expression;
 mod packages;
 mod patching;
+mod provider_check;
 mod stop;
 
 use std::sync::Arc;
@@ -41,11 +41,11 @@ use serde_json::Value as Json;
 use vela_cue::calls::{Call, Progress, Run};
 use vela_cue::{Era, Provider, Source};
 
-pub use answered::unanswered;
 pub use expression::{condition, data, output, output_of};
 pub(crate) use packages::CALLS;
 pub use packages::{policy, workflow, workload};
 pub use patching::patched_object as patched;
+pub use provider_check::unanswered;
 pub use stop::{Question, Stop};
 pub use vela_cue::calls::Answer;
 

@@ -5,7 +5,6 @@
 //! object: a [`WorkflowSpec`], the [`RunStatus`] so far and the [`RunValues`] between steps come in; the step that is to be run
 //! next goes out, and its outcome comes in.
 
-mod applied;
 mod back_off;
 mod built_in;
 mod conditions;
@@ -22,6 +21,7 @@ mod restart;
 mod run_object;
 mod run_status;
 mod spec;
+mod step_result;
 mod values;
 mod verbs;
 
@@ -33,7 +33,6 @@ use crate::observed::Observed;
 use crate::plan::Plan;
 use crate::render::Templates;
 
-pub use applied::{applied, live_value};
 pub use built_in::built_in;
 pub(crate) use built_in::built_in_parameters;
 pub use duration::duration;
@@ -50,6 +49,7 @@ pub use spec::{
     APPLY_COMPONENT, BUILT_IN_STEPS, DEPLOY, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
     StepRetry, StepSpec, WorkflowSpec,
 };
+pub use step_result::{applied, live_value};
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
 pub use verbs::Refusal;
 

@@ -50,7 +50,7 @@ fn store(snapshot: &mut Snapshot, mut object: Json, namespace: &str) {
 }
 
 #[test]
-fn the_containerized_example_gives_the_objects_of_the_real_controller() {
+fn the_containerized_example_gives_the_real_objects() {
     let folder = cases::folder("examples/first/containerized");
     let read =
         |file: &str| manifest::read(file, &std::fs::read_to_string(folder.join(file)).unwrap()).unwrap();
@@ -181,7 +181,7 @@ fn unwanted_objects_of_the_status_are_garbage() {
 }
 
 #[test]
-fn a_workload_named_after_a_revision_goes_for_its_successor_where_an_application_says_so() {
+fn a_revisions_workload_goes_for_its_successor_by_annotation() {
     let mut snapshot = v1alpha2_snapshot();
     let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
     let revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",

@@ -36,7 +36,7 @@ fn charted() -> Json {
 }
 
 #[test]
-fn a_trait_refers_to_what_the_chart_makes_and_not_to_its_release() {
+fn a_trait_refers_to_the_charts_workload_not_to_its_release() {
     let application = Document::from_object(json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop"},
         "spec": {"components": [{"name": "demo", "type": "chart", "properties": {}, "traits": [{"type": "scaler"}]}]},

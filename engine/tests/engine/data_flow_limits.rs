@@ -29,7 +29,7 @@ fn deep_filters_are_refused_and_long_chains_are_no_circle() {
 }
 
 #[test]
-fn two_outputs_into_one_store_are_one_write_and_may_share_it_by_field() {
+fn two_outputs_share_a_store_by_field_in_one_write() {
     let gives = |path: &str, takes: Option<&str>| {
         let mut entry = json!({"dataOutputs": [{"outputStore": store(json!([operation("add", path, "", from("spec.s"))]))}]});
         if let Some(takes) = takes {
@@ -170,7 +170,7 @@ fn limits_are_told_with_a_place() {
 }
 
 #[test]
-fn the_recorded_configurations_give_what_the_real_controller_said() {
+fn the_recorded_configurations_give_the_real_results() {
     for run in ["dep-conditions", "dep-valuefrom"] {
         let folder = vela_testkit::cases::folder("conformance/runs-v1.0").join(run);
         let input = std::fs::read_to_string(folder.join("step1/input.yaml")).unwrap();

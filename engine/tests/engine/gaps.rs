@@ -119,7 +119,7 @@ fn a_preview_shows_a_component_without_the_values_it_waits_for() {
 }
 
 #[test]
-fn a_marker_for_a_secret_that_cannot_be_followed_is_refused_with_its_place() {
+fn a_wrong_marker_for_a_secret_is_refused_with_its_place() {
     let wants = definition(
         "wants",
         "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: db: {\n\t// +insertSecretTo=conn\n\tsecret: string\n}\n",

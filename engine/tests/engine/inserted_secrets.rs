@@ -158,7 +158,7 @@ fn a_wrong_parameter_is_told_before_the_secret_is_there() {
 }
 
 #[test]
-fn what_is_no_secret_or_holds_nothing_is_an_error_at_the_parameter() {
+fn an_absent_or_empty_secret_is_an_error_at_the_parameter() {
     let unnamed = app("", "{name: web, type: connected, properties: {image: nginx, dbSecret: Not a name}}");
     let error = rendered(&unnamed, &[]).unwrap_err();
     assert!(error.contains("must be the name of a Secret"), "{error}");

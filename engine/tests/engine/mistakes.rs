@@ -141,7 +141,7 @@ fn what_no_api_server_takes_is_told_where_it_was_written() {
 }
 
 #[test]
-fn a_field_that_the_kind_does_not_have_is_told_with_its_place_in_the_template() {
+fn a_field_unknown_to_the_kind_is_reported_in_the_template() {
     let template = "output: {\n  apiVersion: \"v1\"\n  kind: \"Service\"\n  spec: {selectr: a: \"b\", ports: [{port: 80}]}\n}\nparameter: {}\n";
     let found =
         report("  - {name: web, type: own, properties: {}}\n", in_yaml("ComponentDefinition", template));
@@ -152,7 +152,7 @@ fn a_field_that_the_kind_does_not_have_is_told_with_its_place_in_the_template() 
 }
 
 #[test]
-fn objects_of_an_application_that_will_not_run_are_doubted_but_not_refused() {
+fn objects_that_will_not_run_are_warned_of_but_not_refused() {
     let component = "  - {name: web, type: webservice, properties: {image: nginx, ports: [{port: 70000}]}}\n";
     let policies = "  policies:\n  - {name: two, type: env-binding, properties: {envs: []}}\n";
     let render = |text: &str| {

@@ -47,7 +47,7 @@ fn a_list_of_a_type_changes_every_element() {
 }
 
 #[test]
-fn keys_inside_an_element_count_where_the_object_has_further_elements() {
+fn keys_inside_an_element_count_with_further_elements() {
     let base = r#"c: [{name: "a", env: [{name: "A", value: "1"}]}, {name: "b"}]"#;
     let change = "patch: c: [{\n// +patchKey=name\nenv: [{name: \"B\", value: \"2\"}]\n}, ...]";
     let both = json!([{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]);
@@ -67,7 +67,7 @@ fn keys_inside_an_element_count_where_the_object_has_further_elements() {
 }
 
 #[test]
-fn what_a_patch_says_of_all_elements_holds_for_those_that_later_patches_add() {
+fn a_patch_of_all_elements_holds_for_elements_of_later_ones() {
     let every = "patch: c: [...{z: 2}]";
     let add = "patch: {\n// +patchKey=name\nc: [{name: \"n\"}]\n}";
     let expected =

@@ -107,7 +107,7 @@ fn objects_are_made_stage_by_stage() {
 }
 
 #[test]
-fn a_trait_waits_for_a_value_that_its_component_does_not_show_yet() {
+fn a_trait_waits_for_a_missing_value_of_its_component() {
     let live = json!({"output": {"status": {}}, "outputs": {"beside": {"metadata": {"uid": "u"}}}});
     let graph = rendered("{type: beside}, {type: last}", known(true, Some(live))).unwrap();
     assert_eq!(names(&graph), ["note", "beside"]);

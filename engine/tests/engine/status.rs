@@ -90,7 +90,7 @@ fn components_become_due_when_those_they_wait_for_are_healthy() {
 }
 
 #[test]
-fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
+fn phases_follow_observations_and_rest_without_a_change() {
     let templates = Templates::new();
     let mut application = app();
     let graph = reconcile(&application, &templates).unwrap();

@@ -252,7 +252,7 @@ fn a_cloud_resource_is_deployed_and_shared_with_its_secret() {
 }
 
 #[test]
-fn components_of_an_application_are_applied_but_for_the_exceptions() {
+fn components_are_applied_but_for_the_exceptions() {
     let text = |package: &str| {
         format!("import \"vela/{package}\"\napply: {package}.#ApplyRemaining & {{exceptions: [\"db\"]}}")
     };

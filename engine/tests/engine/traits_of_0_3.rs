@@ -46,7 +46,7 @@ fn route_leads_to_the_workload() {
 }
 
 #[test]
-fn autoscale_has_a_trigger_for_the_processor_then_one_for_the_clock() {
+fn autoscale_has_a_processor_trigger_and_then_a_clock_trigger() {
     let cron = json!({"startAt": "08:00", "duration": "2h", "days": "Monday", "replicas": 3});
     let properties = json!({"min": 1, "max": 4, "cpuPercent": 60, "cron": cron});
     assert_eq!(

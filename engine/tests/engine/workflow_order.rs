@@ -26,7 +26,7 @@ fn steps_are_run_one_after_the_other() {
 }
 
 #[test]
-fn steps_of_a_dag_begin_as_soon_as_those_they_depend_on_are_done() {
+fn steps_of_a_dag_begin_when_their_dependencies_are_done() {
     let steps = json!([
         {"name": "c", "type": "t", "dependsOn": ["a", "b"]},
         {"name": "a", "type": "t"},
@@ -113,7 +113,7 @@ fn a_condition_sees_context_parameters_and_states() {
 }
 
 #[test]
-fn a_step_that_ends_the_workflow_leaves_nothing_to_those_after_it() {
+fn a_step_that_ends_the_workflow_ends_later_steps() {
     let steps = json!([
         {"name": "a", "type": "t"},
         {"name": "b", "type": "t"},

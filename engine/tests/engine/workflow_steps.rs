@@ -206,7 +206,7 @@ parameter: kind: string
 "#;
 
 #[test]
-fn what_comes_from_a_secret_is_stored_apart_and_so_is_what_is_made_of_it() {
+fn values_from_a_secret_and_derived_ones_are_stored_apart() {
     let reads = |kind: &str| {
         json!([
             {"name": "read", "type": "copy", "properties": {"kind": kind},

@@ -54,7 +54,7 @@ fn a_terminated_run_begins_nothing_more() {
 }
 
 #[test]
-fn steps_of_a_terminated_group_that_did_not_begin_are_passed_over() {
+fn steps_of_a_terminated_group_are_passed_over_unbegun() {
     let steps = json!([{"name": "g", "type": "step-group", "mode": "StepByStep", "subSteps": [
         {"name": "a", "type": "t"}, {"name": "b", "type": "t"}]}]);
     let mut run = TestRun::in_order(&steps);

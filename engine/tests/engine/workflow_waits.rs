@@ -184,7 +184,7 @@ fn a_suspension_for_no_duration_is_a_mistake() {
 }
 
 #[test]
-fn where_failures_suspend_a_run_it_is_tried_again_after_it_is_resumed() {
+fn a_run_suspended_by_a_failure_is_retried_once_resumed() {
     let mut run = two();
     run.limits.suspend_on_failure = true;
     run.limits.retries = 1;

@@ -148,7 +148,7 @@ fn a_later_release_takes_true_or_nothing_as_rollout_template() {
 }
 
 #[test]
-fn a_plan_within_an_application_is_checked_and_needs_its_batches() {
+fn a_plan_of_an_application_is_checked_and_needs_its_batches() {
     let mut object = web(json!({"image": "nginx"}));
     object["spec"]["rolloutPlan"] = json!({"rolloutStrategy": "Slowly", "targetSize": 3});
     let verdict = judge_as(ApiVersion::V1beta1, "CREATE", object.clone(), Value::Null);
@@ -163,7 +163,7 @@ fn a_plan_within_an_application_is_checked_and_needs_its_batches() {
 }
 
 #[test]
-fn a_slip_in_the_name_of_a_parameter_is_refused_and_a_foreign_one_warned_of() {
+fn a_misspelt_parameter_is_refused_and_a_foreign_one_warned_of() {
     let verdict =
         judge_as(ApiVersion::V1beta1, "CREATE", web(json!({"image": "nginx", "prot": 80})), Value::Null);
     assert_eq!(verdict.causes[0].field, "spec.components[0].properties.prot", "{verdict:?}");

@@ -51,7 +51,7 @@ fn bomb(from: usize) -> Value {
 }
 
 #[tokio::test]
-async fn a_definition_that_computes_without_end_refuses_with_its_place() {
+async fn an_endless_definition_is_refused_with_its_place() {
     let (_server, webhooks) = with_endless().await;
     let mut limits = Computations::default().limits();
     limits.memory = 8 << 20;

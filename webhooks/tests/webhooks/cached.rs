@@ -65,7 +65,7 @@ async fn a_stale_copy_refuses_no_object() {
 }
 
 #[tokio::test]
-async fn a_copy_that_is_there_is_used_and_a_newer_definition_decides_against_it() {
+async fn a_copy_is_used_until_a_newer_definition_decides_against_it() {
     let (server, webhooks) = cluster().await;
     let client = kube::Client::new(server.service(), "default");
     apply(&client, note("text")).await;

@@ -32,7 +32,7 @@ fn judge(workload: Value) -> Verdict {
 
 /// Checklist 10, where we differ: labels that are written inside the workload stay.
 #[test]
-fn a_workload_by_type_gets_kind_namespace_labels_and_annotations() {
+fn a_workload_by_type_gets_its_kind_and_metadata() {
     let workload = json!({"type": "webservice", "spec": {"replicas": 1}, "metadata": {"labels": {"a": "own", "b": "own"}}});
     let written = component(workload);
     let verdict = component::mutate(&review("CREATE", written.clone(), Value::Null), &snapshot());

@@ -85,7 +85,7 @@ fn a_configuration_of_known_parts_enters() {
 }
 
 #[test]
-fn a_missing_component_and_a_missing_workload_definition_are_refused() {
+fn missing_components_and_workload_definitions_are_refused() {
     let verdict = judge(&snapshot_with(&[]), json!([{"componentName": "gone"}, {"componentName": "other"}]));
     refused(&verdict, "spec.components[0].componentName", "\"gone\" not found");
     refused(&verdict, "spec.components[1].componentName", "workload definition \"services.\" not found");
@@ -291,7 +291,7 @@ fn a_trait_by_name_gets_its_kind_its_label_and_its_spec() {
 }
 
 #[test]
-fn a_trait_by_a_name_that_is_no_text_or_not_defined_is_a_bad_request() {
+fn a_trait_by_a_wrong_or_unknown_name_is_a_bad_request() {
     let traits = json!([{"trait": {"name": 3}}, {"trait": {"name": "gone"}}]);
     let review =
         review("CREATE", configuration(json!([{"componentName": "web", "traits": traits}])), Value::Null);

@@ -155,7 +155,7 @@ fn generated_applications_come_back_as_they_were() {
 }
 
 #[test]
-fn applications_of_examples_and_conformance_come_back_as_they_were() {
+fn applications_of_examples_and_conformance_survive_conversion() {
     let mut count = 0;
     for folder in ["examples", "conformance/applications", "conformance/runs-today", "conformance/runs-v1.0"]
     {

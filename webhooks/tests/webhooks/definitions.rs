@@ -43,7 +43,7 @@ fn a_trait_with_nothing_to_make_is_refused() {
 }
 
 #[test]
-fn a_trait_without_a_reference_needs_a_template_that_a_trait_can_have() {
+fn a_trait_without_a_reference_needs_a_fitting_template() {
     let chart = json!({"release": {"chart": {}}, "repository": {"url": "https://charts.example.com"}});
     for spec in [
         json!({"schematic": {}}),
@@ -71,7 +71,7 @@ fn a_trait_without_a_reference_needs_a_template_that_a_trait_can_have() {
 }
 
 #[test]
-fn a_trait_that_cannot_be_read_says_that_its_reference_is_not_known() {
+fn an_unreadable_trait_says_that_its_reference_is_unknown() {
     let said = "error occurs when validating definition reference: ";
     let verdict = judged("TraitDefinition", json!({"schematic": {"cue": {"template": 5}}}));
     assert!(verdict.causes.iter().any(|cause| cause.message.starts_with(said)), "{verdict:?}");
@@ -91,7 +91,7 @@ fn judged(kind: &str, spec: Value) -> Verdict {
 }
 
 #[test]
-fn workloads_and_scopes_name_their_resource_and_components_their_workload() {
+fn workloads_scopes_and_components_name_their_resource() {
     for kind in ["WorkloadDefinition", "ScopeDefinition"] {
         let verdict = judged(kind, json!({"definitionRef": {}}));
         assert!(
@@ -125,7 +125,7 @@ fn a_broken_cue_template_is_refused_with_its_line() {
 }
 
 #[test]
-fn parameters_without_a_description_and_old_templates_are_warned_of() {
+fn undescribed_parameters_and_old_templates_are_warned_of() {
     let text = "patch: {}\nparameter: {\n\t// +usage=How many\n\treplicas: int\n\timage: string\n}";
     let verdict = judged("TraitDefinition", json!({"schematic": {"cue": {"template": text}}}));
     assert!(verdict.is_allowed(), "{verdict:?}");
@@ -137,7 +137,7 @@ fn parameters_without_a_description_and_old_templates_are_warned_of() {
 /// A user who moves here brings definitions of steps and policies that no engine runs yet: admission keeps them and
 /// says so.
 #[test]
-fn definitions_of_steps_and_policies_may_import_what_steps_import() {
+fn steps_and_policies_may_import_the_packages_of_steps() {
     let template = |import: &str, body: &str| json!({"schematic": {"cue": {"template": format!("import \"{import}\"\n{body}\nparameter: {{\n\t// +usage=What\n\ttext: string\n}}")}}});
     let steps = [
         (

@@ -47,7 +47,7 @@ fn the_author_is_stamped_and_what_was_written_there_replaced() {
 }
 
 #[test]
-fn a_service_account_is_stamped_by_name_only_in_its_own_namespace() {
+fn a_service_account_is_stamped_only_in_its_own_namespace() {
     let groups: &[&str] = &["system:serviceaccounts", "system:serviceaccounts:team"];
     let own = stamped("CREATE", ("system:serviceaccount:team:ci", groups), app(Value::Null), Value::Null);
     let username = "system:serviceaccount:team:ci";
@@ -63,7 +63,7 @@ fn a_service_account_is_stamped_by_name_only_in_its_own_namespace() {
 }
 
 #[test]
-fn the_author_changes_with_what_is_rendered_and_not_with_a_finalizer() {
+fn the_author_changes_with_the_spec_and_not_with_a_finalizer() {
     let old = app(json!({"app.oam.dev/username": "alice", "app.oam.dev/group": "dev"}));
     let mut finalized = old.clone();
     finalized["metadata"]["finalizers"] = json!(["x/y"]);
@@ -85,7 +85,7 @@ fn the_author_changes_with_what_is_rendered_and_not_with_a_finalizer() {
 }
 
 #[test]
-fn a_stamp_that_was_removed_comes_back_and_one_that_never_was_is_not_invented() {
+fn a_removed_stamp_comes_back_and_an_absent_one_is_not_invented() {
     let old = app(json!({"app.oam.dev/username": "alice"}));
     let object = stamped("UPDATE", ("bob", &[]), app(Value::Null), old.clone());
     assert_eq!(object, old);

@@ -33,7 +33,7 @@ fn application(component: &str, trait_: &str, policy: &str, step: &str) -> Value
 }
 
 #[tokio::test]
-async fn a_hostile_name_is_refused_at_its_field_and_becomes_no_request() {
+async fn a_hostile_name_is_refused_at_its_field_without_a_request() {
     let (server, _) = cluster().await;
     let faults = Faults::new();
     let client = kube::Client::new(tower::Layer::layer(&faults, server.service()), "default");

@@ -440,7 +440,7 @@ async fn what_goes_away_keeps_its_author() {
 
 /// The gate that upstream has: a definition enters when the kinds that it makes are there.
 #[tokio::test]
-async fn a_definition_of_an_absent_kind_is_refused_where_the_operator_wants_it() {
+async fn an_absent_kind_is_refused_where_the_operator_wants_it() {
     let (_server, webhooks) = cluster().await;
     let definition = |api_version: &str| {
         let template = format!(

@@ -4,10 +4,10 @@ use kube::api::DynamicObject;
 use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
 use vela_runtime::confirm::Seen;
 
-use super::share::leave;
-use crate::application::owned::{Application, may_delete};
+use super::shared_resource::leave;
+use crate::application::inventory::{Entry, Owned};
+use crate::application::owned_kinds::{Application, may_delete};
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::{Entry, Owned};
 use crate::prune::{self, Pruned};
 use crate::successors;
 

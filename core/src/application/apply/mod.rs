@@ -5,34 +5,34 @@
 //! and only with it may anything be pruned. Components of one wave are written at the same time, the objects of one
 //! component one after the other; the record has one writer at a time.
 
-mod applied;
-mod complete;
+mod completeness;
 mod delete;
 mod error;
-mod look;
 mod prune;
+mod read_only;
 mod replace;
+mod result;
 mod revision_configuration;
-mod share;
+mod shared_resource;
 mod steps;
 mod write;
-mod written;
+mod write_result;
 
 use vela_engine::policy::Retention;
 
-pub(super) use self::applied::Applied;
-use self::complete::{Complete, wanted};
+use self::completeness::{Complete, wanted};
 pub(super) use self::delete::delete_recorded;
 pub(super) use self::error::Error;
 use self::prune::prune_unwanted;
 use self::replace::Replacing;
+pub(super) use self::result::Applied;
 pub(super) use self::steps::{Begun, ByHealth, Components, Due, Order};
 use self::write::ComponentWriter;
 use super::desired::{Desired, Form};
-use super::owned::Application;
+use super::inventory::{Entry, Marks, Record};
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
-use super::record::{Entry, Marks, Record};
-use super::records::RecordWriter;
+use super::tracker_store::RecordWriter;
 use crate::author::Actor;
 
 /// Apply the desired set in this order. Components that the order leaves out are not wanted.

@@ -7,15 +7,15 @@ use vela_engine::readiness;
 use vela_runtime::confirm::Seen;
 use vela_runtime::{CONFLICT_WAIT, apply as runtime_apply};
 
-use super::applied::Applied;
-use super::complete::Complete;
+use super::completeness::Complete;
 use super::error::Error;
-use super::share::leave;
+use super::result::Applied;
+use super::shared_resource::leave;
 use crate::application::desired::Desired;
 use crate::application::fetch::json;
-use crate::application::owned::{Application, may_delete};
+use crate::application::inventory::{Entry, Owned, Record};
+use crate::application::owned_kinds::{Application, may_delete};
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::{Entry, Owned, Record};
 use crate::application::stored_configuration::{PruneDecision, decide_pruning};
 use crate::prune::{self, Pruned};
 

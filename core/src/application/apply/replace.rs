@@ -11,7 +11,7 @@ use vela_runtime::confirm::Seen;
 use vela_runtime::{Key, Kind};
 
 use crate::application::fetch::json as to_json;
-use crate::application::owned::{Application, may_delete};
+use crate::application::owned_kinds::{Application, may_delete};
 use crate::application::reconciler::ApplicationReconciler;
 use crate::author::Actor;
 use crate::recreate::{RecreateReason, Recreation, Removal, remove_former};

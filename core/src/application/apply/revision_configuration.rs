@@ -10,14 +10,14 @@ use std::sync::Arc;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::Value;
 use vela_crds::annotations::ROLLING_COMPONENTS;
-use vela_engine::application_configuration::{API_VERSION, KIND, handing_over, is_of_a_revision};
+use vela_engine::application_configuration::{API_VERSION, KIND, handover, is_of_a_revision};
 use vela_runtime::apply::{Applied, Error, Outcome, describe};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Api, Key, Kind};
 
 use crate::application::fetch::json;
+use crate::application::inventory::Record;
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::Record;
 use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
 
@@ -67,10 +67,10 @@ pub(super) async fn create(
     others: &[Value],
 ) -> Result<Applied, Error> {
     let mut made = json(object);
-    let candidates: BTreeSet<&str> = handing_over::rolling(&made);
-    let waiting = handing_over::waiting(&made, &candidates, others);
+    let candidates: BTreeSet<&str> = handover::rolling(&made);
+    let waiting = handover::waiting(&made, &candidates, others);
     let waiting: BTreeSet<String> = waiting.into_iter().map(str::to_owned).collect();
-    handing_over::set_waiting(&mut made, &waiting);
+    handover::set_waiting(&mut made, &waiting);
     let made = typed(made, object)?;
     let key = Key::of(object);
     let api: Api<DynamicObject> = kind.api(acting.client(), &key.namespace);
@@ -87,7 +87,7 @@ pub(super) async fn create(
 /// The configuration as it is written when it is there: rollouts alone say what becomes of its components.
 pub(super) fn without_marks(object: &DynamicObject) -> Result<DynamicObject, Error> {
     let mut written = json(object);
-    handing_over::without_marks(&mut written);
+    handover::without_marks(&mut written);
     typed(written, object)
 }
 

@@ -10,11 +10,11 @@ use vela_engine::policy::ObjectRules;
 use vela_runtime::Key;
 use vela_runtime::apply as runtime_apply;
 
-use super::applied::Applied;
 use super::error::Error;
+use super::result::Applied;
 use super::write::ComponentWriter;
 use crate::application::desired::{Desired, Node, Piece};
-use crate::application::record::Owned;
+use crate::application::inventory::Owned;
 use crate::blocking::NotComputed;
 use crate::workflow::{self, Steps};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 
 /// Answers `builtin.#DoVar`.
 pub(super) struct Builtin;
@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
     use vela_engine::workflow::RunValues;
 
-    use super::super::double::{Double, asked_with, question};
+    use super::super::test_double::{Double, asked_with, question};
     use super::*;
 
     #[tokio::test]

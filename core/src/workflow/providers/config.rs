@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vela_engine::config::{self, CATALOG, CATALOG_OF_CONFIGS, Named, TYPE, Template};
 
-use super::door::{Asked, Called, Objects, Provider, Reach, Selection};
+use super::provider::{Asked, Called, Objects, Provider, Reach, Selection};
 
 /// Answers `config.#CreateConfig`, `config.#ReadConfig`, `config.#ListConfig` and `config.#DeleteConfig`.
 pub(super) struct Config;
@@ -152,7 +152,7 @@ fn failed(named: &Named, why: &str) -> Called {
 mod tests {
     use vela_engine::workflow::StepOutcome;
 
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     fn named() -> Named {

@@ -7,7 +7,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vela_runtime::smtp::Mail;
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 use crate::egress::NoAnswer;
 
 /// Addresses that one e-mail goes to.
@@ -125,7 +125,7 @@ fn lines(body: &str) -> String {
 mod tests {
     use vela_engine::workflow::StepOutcome;
 
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     fn params() -> Value {

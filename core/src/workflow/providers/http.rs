@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 use super::tls;
 use crate::egress::{Answer, NoAnswer, Request, server};
 use vela_engine::workflow::duration;
@@ -165,7 +165,7 @@ fn no_answer(request: &Request, why: NoAnswer, is_once: bool) -> Called {
 
 #[cfg(test)]
 mod tests {
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
     use vela_engine::workflow::StepOutcome;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vela_engine::{LOCAL, ObjectKey, steps};
 
-use super::door::{Asked, Called, Provider, Reach, Selection};
+use super::provider::{Asked, Called, Provider, Reach, Selection};
 
 /// Objects that one call applies.
 const OBJECTS_AT_MOST: usize = 500;
@@ -211,7 +211,7 @@ fn is_label(text: &str) -> bool {
 mod tests {
     use vela_engine::workflow::StepOutcome;
 
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     fn config_map() -> Value {

@@ -10,7 +10,7 @@ use serde_json::json;
 use vela_engine::rollout::metrics::{ANSWER_BYTES_AT_MOST, reading, url};
 use vela_engine::workflow::duration;
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 use crate::egress::{NoAnswer, Request, server};
 
 /// One question to a Prometheus.
@@ -144,7 +144,7 @@ mod tests {
     use serde_json::Value;
     use vela_engine::workflow::{RunValues, StepOutcome};
 
-    use super::super::double::{Double, asked, asked_with, question};
+    use super::super::test_double::{Double, asked, asked_with, question};
     use super::*;
     use crate::egress::Answer;
 

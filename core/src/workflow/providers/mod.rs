@@ -7,20 +7,20 @@
 
 mod builtin;
 mod config;
-mod door;
-#[cfg(test)]
-mod double;
 mod email;
 mod http;
 mod kube;
 mod metrics;
 mod multicluster;
 mod oam;
+mod provider;
 mod query;
+#[cfg(test)]
+mod test_double;
 mod tls;
 
-use door::Provider;
-pub(crate) use door::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Reach, Selection};
+use provider::Provider;
+pub(crate) use provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Reach, Selection};
 
 /// Answers a call.
 pub(crate) async fn call<R: Reach>(reach: &mut R, asked: Asked<'_>) -> Result<Called, R::Error> {
@@ -75,7 +75,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::double::{Double, asked, question};
+    use super::test_double::{Double, asked, question};
     use super::*;
 
     /// The calls on the workflow itself, and computed ones.

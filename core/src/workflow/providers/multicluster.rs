@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 
 /// Answers `multicluster.#ListClusters` and `multicluster.#GetPlacementsFromTopologyPolicies`.
 pub(super) struct Multicluster;
@@ -35,7 +35,7 @@ fn written(places: Vec<(String, String)>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::door::{Asked, Called, Provider, Reach};
+use super::provider::{Asked, Called, Provider, Reach};
 
 /// The fields of a component that a step may not take over: values go to it and from it by the step that applies it.
 const VALUES: [&str; 2] = ["inputs", "outputs"];
@@ -40,7 +40,7 @@ fn without_values(mut component: Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     #[tokio::test]

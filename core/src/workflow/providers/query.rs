@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vela_engine::endpoints::endpoints;
 
-use super::door::{Asked, Called, OwnedObject, Provider, Reach};
+use super::provider::{Asked, Called, OwnedObject, Provider, Reach};
 
 /// The revision that changed an object last.
 const REVISION: &str = "app.oam.dev/appRevision";
@@ -104,7 +104,7 @@ fn reached(owned: &OwnedObject, found: &Value, endpoint: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::double::{Double, asked, question};
+    use super::super::test_double::{Double, asked, question};
     use super::*;
 
     fn service() -> Value {

@@ -4,7 +4,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use vela_runtime::egress::Tls;
 
-use super::door::Objects;
+use super::provider::Objects;
 
 /// The beginning of every certificate and key in PEM.
 const PEM: &[u8] = b"-----BEGIN";
@@ -74,7 +74,7 @@ fn pem(data: &Value, key: &str) -> Result<Option<Vec<u8>>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::double::Double;
+    use super::super::test_double::Double;
     use super::*;
 
     fn secret(data: &[(&str, &str)]) -> Value {

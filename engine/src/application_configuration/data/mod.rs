@@ -26,7 +26,7 @@ mod path;
 mod read;
 mod readiness;
 mod store;
-mod written;
+mod syntax;
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub use limits::{
 };
 pub use path::{Path, Place, Verb};
 pub use store::StorePlan;
-pub use written::{Condition, Flow, Input, Objects, Operation, Operator, Output, Store};
+pub use syntax::{Condition, Flow, Input, Objects, Operation, Operator, Output, Store};
 
 /// The data flow of every workload and trait by the path of its entry, and what is wrong with it.
 pub(super) fn flows(document: &Document, namespace: &str) -> (BTreeMap<String, Flow>, Diagnostics) {

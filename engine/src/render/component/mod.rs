@@ -2,7 +2,7 @@
 
 mod draft;
 mod languages;
-mod staged;
+mod trait_stages;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use self::draft::Draft;
 use self::languages::{
     RELEASE, helm_objects, kube_object, plain, resource_name, terraform_object, text_trait,
 };
-use self::staged::Staged;
+use self::trait_stages::Staged;
 use super::parameters::Parameters;
 use super::patch::Tree;
 use super::processing::Request;
@@ -423,7 +423,7 @@ fn apply(
             return Err(Diagnostic::error(Code::BadDefinition, message).into());
         }
     };
-    if let Some(refused) = staged::refused(site.definition, &environment.inputs.stages, &made) {
+    if let Some(refused) = trait_stages::refused(site.definition, &environment.inputs.stages, &made) {
         return Err(refused.into());
     }
     let unfit = |mut error: Diagnostic| {

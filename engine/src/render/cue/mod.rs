@@ -10,13 +10,13 @@ use vela_cue::value::{FieldKind, FieldOptions};
 use vela_cue::{Input, Instance, Kind, Value};
 
 use super::context_fields::ContextFields;
-use super::declared;
 use super::findings::findings;
 use super::parameters::Parameters;
 use super::patch::{Field, Markers, Tree};
 use super::processing::{Answers, Request};
 use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
 pub(crate) use super::tree::{UNKNOWN, Use, markers, tree};
+use super::undeclared_parameters;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::steps;
 pub use products::{Component, Origin, Patch, Trait};
@@ -144,8 +144,12 @@ impl Template {
         // A stopped evaluation does not know its declared parameters.
         let finished = root.filter(|root| root.within_budget().is_ok());
         let declared = finished.map(|root| root.lookup("parameter"));
-        let mut undeclared =
-            declared::undeclared(&self.title, declared.as_ref(), parameter.value(), self.ignores_parameters);
+        let mut undeclared = undeclared_parameters::undeclared(
+            &self.title,
+            declared.as_ref(),
+            parameter.value(),
+            self.ignores_parameters,
+        );
         undeclared.extend((*self.warnings).clone());
         match made {
             Ok(made) => Ok((made, undeclared)),

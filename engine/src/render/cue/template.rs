@@ -9,10 +9,10 @@ use crate::definition::secret_parameters;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Severity};
 use crate::kube_packages::KubePackage;
 use crate::render::context_fields::{self, ContextFields};
-use crate::render::exhausted::Exhausted;
+use crate::render::exhausted_evaluations::Exhausted;
 use crate::render::findings::findings;
 use crate::render::limits::Limits;
-use crate::render::{declared, lint};
+use crate::render::{lint, undeclared_parameters};
 use crate::steps;
 
 /// The names that every template may use without declaring them.
@@ -84,8 +84,10 @@ impl Template {
         })?;
         let look = template.clone().with_budget(DECLARED_BUDGET);
         let parameter = look.instantiate(&[]).root().lookup("parameter");
-        let ignores_parameters = !context_fields::reads(text, "parameter") && declared::nothing(&parameter);
-        let warnings = Arc::new(lint::of(title, text, declared::names(&parameter).as_deref(), packages));
+        let ignores_parameters =
+            !context_fields::reads(text, "parameter") && undeclared_parameters::nothing(&parameter);
+        let warnings =
+            Arc::new(lint::of(title, text, undeclared_parameters::names(&parameter).as_deref(), packages));
         let asked = Arc::new(ContextFields::of(text));
         let asks = text.contains("\"vela/");
         Ok(Self {
@@ -104,7 +106,8 @@ impl Template {
     pub(in crate::render) fn undeclared(&self, given: &Json) -> Diagnostics {
         let look = self.template.clone().with_budget(DECLARED_BUDGET);
         let parameter = look.instantiate(&[Input::new("parameter", given)]).root().lookup("parameter");
-        let mut found = declared::undeclared(&self.title, Some(&parameter), given, self.ignores_parameters);
+        let mut found =
+            undeclared_parameters::undeclared(&self.title, Some(&parameter), given, self.ignores_parameters);
         let refused = parameter.validate(false).err().map(|refused| findings(&self.title, &refused));
         let warned = |finding| Diagnostic { severity: Severity::Warning, ..finding };
         found.extend_new(refused.into_iter().flatten().map(warned).collect());

@@ -276,7 +276,7 @@ fn a_rollout_may_be_given_up_and_turned_round_at_any_moment() {
 }
 
 #[test]
-fn a_rollout_may_be_given_up_and_go_to_a_third_revision_at_any_moment() {
+fn a_rollout_may_turn_to_a_third_revision_at_any_moment() {
     for seed in 0..CASES {
         let turned = given_up(seed, |cluster| {
             let left = cluster.sets.remove(TARGET).unwrap();

@@ -64,7 +64,7 @@ fn a_metric_is_measured_once_an_interval_and_first_after_one() {
 }
 
 #[test]
-fn one_failure_more_than_tolerated_closes_the_gate_until_the_object_changes() {
+fn too_many_failures_close_the_gate_until_the_object_changes() {
     let mut case = Case::new(json!({"failureLimit": 1}));
     case.look(0, Ok(0.0));
     assert!(matches!(case.look(10, Ok(0.3)), Some(Verdict::Measuring(_))));

@@ -85,7 +85,7 @@ fn a_rollout_of_one_batch_goes_through_all_states() {
 }
 
 #[test]
-fn a_change_on_the_way_abandons_and_a_change_afterwards_begins_anew() {
+fn a_change_half_way_abandons_and_a_later_one_begins_anew() {
     let (rolling, batch, effects) = after(("rollingInBatches", "batchVerifying"), Event::Modified);
     assert_eq!((rolling.as_str(), batch.as_str()), ("rolloutAbandoning", "batchInitializing"));
     assert_eq!(effects, [Effect::negative("BatchVerifying", "Rollout Spec is modified")]);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_of_the_pods_decides_which_port_of_the_service_is_meant() {
+    fn the_port_of_the_pods_decides_the_port_of_the_service() {
         let service =
             service_of("s", json!([{"port": 443, "targetPort": 8443}, {"port": 80, "targetPort": 8080}]));
         let rules = filled(

@@ -41,7 +41,7 @@ fn claiming_keeps_other_owners_and_letting_go_restores_them() {
 }
 
 #[test]
-fn a_workload_that_is_lent_keeps_its_controller_and_has_one_rollout() {
+fn a_lent_workload_keeps_its_controller_and_has_one_rollout() {
     let lender =
         json!({"kind": "ApplicationConfiguration", "name": "shop", "uid": "uid-0", "controller": true});
     let mut lent = deployment("web", 4, 4, 4);

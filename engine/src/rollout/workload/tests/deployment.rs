@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
+fn increase_first_shrinks_the_source_once_the_target_is_ready() {
     let mut case = Case {
         plan: batches(json!([1, 2, 2])),
         status: status(5, 0),
@@ -34,7 +34,7 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
 }
 
 #[test]
-fn max_unavailable_lets_the_second_half_begin_without_ready_pods() {
+fn max_unavailable_begins_the_second_half_without_ready_pods() {
     let list = json!([{"replicas": 3, "maxUnavailable": "50%"}, {"replicas": 2}]);
     let case = Case {
         plan: plan(json!({ "rolloutBatches": list })),

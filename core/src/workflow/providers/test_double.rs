@@ -9,7 +9,7 @@ use vela_engine::steps::Question;
 use vela_engine::workflow::RunValues;
 use vela_runtime::smtp::Mail;
 
-use super::door::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Selection};
+use super::provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Selection};
 use crate::egress::{Answer, NoAnswer, Request};
 
 /// A cluster with the same object under every name.

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use vela_crds::{annotations, labels};
 
 use super::parse::{Component, Parsed, Trait};
-use super::recorded::recorded_key;
+use super::recorded_reference::recorded_key;
 use super::revision::number_of;
 use super::{GROUP, items, text};
 use crate::render::short_hash;

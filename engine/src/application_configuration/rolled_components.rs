@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::handing_over::components;
+use super::handover::components;
 use super::text;
 
 /// The components to roll out: of those named, or of those that both configurations have, the ones whose revision differs.

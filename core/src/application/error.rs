@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_lost_and_the_end_of_the_process_are_not_reported() {
+    fn lost_writes_and_the_end_of_the_process_are_not_reported() {
         let lost = Stopped::write(PhaseError::Apply, &"lost", Some(&refusal(409)));
         assert!(matches!(lost, Stopped::Later(Later::Soon)));
         let ends = Stopped::not_computed(PhaseError::Render, &NotComputed::Ends);

@@ -13,7 +13,7 @@ use vela_runtime::Api;
 use vela_runtime::cache::Informer;
 use vela_runtime::{Failure, Key, events};
 
-use super::work::{StatusReport, Step};
+use super::reconcile_inputs::{StatusReport, Step};
 use crate::context::{Context, FIELD_MANAGER};
 use crate::status;
 

@@ -8,7 +8,7 @@ use vela_engine::{Graph, ObjectKey, Observed, Templates, steps, workflow};
 use vela_runtime::Key;
 
 use super::fetch;
-use super::owned;
+use super::owned_kinds;
 use super::reconciler::ApplicationReconciler;
 use crate::author::Actor;
 use crate::blocking::{NotComputed, run_blocking};
@@ -68,7 +68,7 @@ pub(super) async fn live(
     let informer = reconciler.owned.informer(&kind).await.ok()?;
     let namespace = if kind.namespaced { name.namespace.clone() } else { String::new() };
     let live = informer.get(&Key::new(namespace, name.name.clone()))?;
-    (owned::application_of(&live).as_ref() == Some(application)).then(|| fetch::json(&live))
+    (owned_kinds::application_of(&live).as_ref() == Some(application)).then(|| fetch::json(&live))
 }
 
 /// An object that policies let the application read or share, as the server has it: it may have another owner or none, so

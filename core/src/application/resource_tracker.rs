@@ -13,7 +13,7 @@ use vela_engine::LOCAL;
 use vela_runtime::Key;
 use vela_runtime::apply::text_hash;
 
-use super::record::{Entry, Marks, Owned, Record};
+use super::inventory::{Entry, Marks, Owned, Record};
 use crate::compression;
 
 /// Longest name the API accepts.
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_earlier_releases_is_read_and_not_written_for_its_type() {
+    fn an_old_record_is_read_and_not_rewritten_for_its_type() {
         let spec = json!({
             "type": "root", "identity": "abc", "complete": true, "applicationGeneration": 4,
             "managedResources": [

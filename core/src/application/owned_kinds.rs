@@ -10,8 +10,8 @@ use vela_runtime::cache::{Index, Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
 
-use super::record::Owned;
-use super::tracker;
+use super::inventory::Owned;
+use super::resource_tracker;
 use crate::author::Actor;
 use crate::context::Context;
 
@@ -155,7 +155,7 @@ impl<'a> Application<'a> {
             || self.successor_of.contains(&controller.uid)
             // A rollout holds workloads of the application that the label names.
             || controller.kind == "AppRollout" && controller.api_version.starts_with("core.oam.dev/")
-            || controller.kind == "ResourceTracker" && tracker::may_be_of(&self.key, &controller.name);
+            || controller.kind == "ResourceTracker" && resource_tracker::may_be_of(&self.key, &controller.name);
         (!ours).then(|| format!("{} {}", controller.kind, controller.name))
     }
 }

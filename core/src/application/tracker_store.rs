@@ -10,8 +10,8 @@ use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 
-use super::record::{Entry, Owned, Record};
-use super::tracker::{self, Trackers};
+use super::inventory::{Entry, Owned, Record};
+use super::resource_tracker::{self, Trackers};
 use crate::context::Context;
 
 /// Records whose last version is remembered.
@@ -145,20 +145,21 @@ impl Records {
         stored: Trackers,
     ) -> Result<Trackers, kube::Error> {
         let Trackers { main, root, former } = stored;
-        let labels = tracker::labels_of(application, &record.marks);
+        let labels = resource_tracker::labels_of(application, &record.marks);
         let is_taken = |name: &str| self.trackers.get(&Key::new("", name)).is_some();
-        let new_root = |spec| ResourceTracker::new(&tracker::root_name(application, is_taken), spec);
-        let spec = tracker::root_spec_meanwhile(record, root.as_ref());
+        let new_root = |spec| ResourceTracker::new(&resource_tracker::root_name(application, is_taken), spec);
+        let spec = resource_tracker::root_spec_meanwhile(record, root.as_ref());
         let root = match root {
             None if spec.managed_resources.is_empty() => None,
             root => Some(self.put(root, spec, &labels, new_root).await?),
         };
-        let new_main =
-            |spec| ResourceTracker::new(&tracker::main_name(application, record.generation, is_taken), spec);
-        let main = self.put(main, tracker::main_spec(record), &labels, new_main).await?;
+        let new_main = |spec| {
+            ResourceTracker::new(&resource_tracker::main_name(application, record.generation, is_taken), spec)
+        };
+        let main = self.put(main, resource_tracker::main_spec(record), &labels, new_main).await?;
         let root = match root {
             None => None,
-            root => Some(self.put(root, tracker::root_spec(record), &labels, new_root).await?),
+            root => Some(self.put(root, resource_tracker::root_spec(record), &labels, new_root).await?),
         };
         for former in former {
             self.remove_tracker(former).await?;
@@ -183,7 +184,7 @@ impl Records {
         new: impl Fn(ResourceTrackerSpec) -> ResourceTracker,
     ) -> Result<ResourceTracker, kube::Error> {
         let written = match stored {
-            Some(stored) if tracker::says(&stored.spec, &spec) => return Ok(stored),
+            Some(stored) if resource_tracker::says(&stored.spec, &spec) => return Ok(stored),
             Some(mut stored) => {
                 stored.spec = spec;
                 dress(&mut stored, labels);

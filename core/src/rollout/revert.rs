@@ -9,7 +9,7 @@ use vela_engine::rollout::revert::{WAITS_AT_MOST_SECONDS, is_half_way, waits};
 use vela_engine::rollout::{Event, Input, Note, State};
 use vela_runtime::clock;
 
-use super::work::{Direction, StatusReport, apply_event, take};
+use super::reconcile_inputs::{Direction, StatusReport, apply_event, take};
 
 /// A rollout that is being deleted.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use vela_runtime::apply::{self as runtime_apply, Outcome, describe};
 
 use super::error::Error;
-use super::written::Written;
+use super::write_result::Written;
 use crate::application::desired::Piece;
+use crate::application::inventory::Owned;
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::Owned;
 use crate::author::Actor;
 
 /// Reads an object that a policy marks as read-only, regardless of its owner. It may lack the labels by which objects

@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::{annotations, labels};
 use vela_engine::application_configuration::compose::configuration_name;
-use vela_engine::application_configuration::handing_over::{self, may_roll};
+use vela_engine::application_configuration::handover::{self, may_roll};
 use vela_engine::application_configuration::{API_VERSION, compose, is_passive};
 use vela_engine::policy::{GarbageCollect, ObjectRules};
 use vela_engine::render::{RenderedObject, Role};
@@ -19,12 +19,12 @@ use vela_runtime::owner::controller_of;
 
 use super::apply::{self, Applied, ByHealth, Due};
 use super::desired::{Desired, Form, Node, Piece, definitions};
+use super::error::{Cause, PhaseError, Stopped};
 use super::fetch::json;
 use super::judge;
 use super::outcome::Outcome;
-use super::owned::Application;
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{Cause, PhaseError, Stopped};
 use super::stored_configuration::synced;
 use crate::author::Actor;
 
@@ -86,8 +86,7 @@ fn waiting(
 ) -> Option<Status> {
     let named = Key::new(application.namespace.clone(), configuration_name(graph.rendered()));
     let configuration = json(&*reconciler.configurations.get(&named)?);
-    let waits =
-        handing_over::is_templated(&configuration) && !handing_over::rolling(&configuration).is_empty();
+    let waits = handover::is_templated(&configuration) && !handover::rolling(&configuration).is_empty();
     (waits && applied.errors().iter().next().is_none()).then(|| Status::waiting(graph, &named.name))
 }
 
@@ -122,7 +121,7 @@ async fn stored(
             composed.components.iter().filter(|component| may_roll(&component["spec"]["workload"]));
         let candidates = candidates.filter_map(|component| component["metadata"]["name"].as_str());
         let candidates = candidates.map(str::to_owned).collect();
-        handing_over::set_waiting(&mut composed.configuration, &candidates);
+        handover::set_waiting(&mut composed.configuration, &candidates);
     }
     let names = reconciler.context.options.workload_names;
     if rolls_out || workload_names::set(&mut composed.configuration, names) {

@@ -13,12 +13,12 @@ use vela_runtime::confirm::Seen;
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
+use super::reconcile_inputs::{Part, Side};
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage};
-use super::work::{Part, Side};
 use crate::application::fetch::json;
-use crate::application::owned::{application_of, may_delete};
-use crate::application::record::{Entry, Owned, Record};
+use crate::application::inventory::{Entry, Owned, Record};
+use crate::application::owned_kinds::{application_of, may_delete};
 use crate::prune::{self, Pruned};
 
 /// So many are deleted after one rollout; the next one deletes more.

@@ -15,11 +15,11 @@ use vela_engine::rollout::template::{self, Template};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
+use super::reconcile_inputs::{Part, Side, Work};
 use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
 use super::stage::{self, Unready};
-use super::work::{Part, Side, Work};
-use crate::application::owned::application_of;
+use crate::application::owned_kinds::application_of;
 use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
 

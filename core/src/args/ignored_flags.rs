@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use super::known::{FLAGS, Fate, Known, Takes};
+use super::ignored_flag_table::{FLAGS, Fate, Known, Takes};
 use super::values::{boolean, duration};
 
 /// The remarks on the given flags.

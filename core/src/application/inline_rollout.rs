@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use vela_crds::{AppRollout, AppRolloutSpec, AppRolloutStatus};
 use vela_engine::application_configuration::compose::configuration_name;
 use vela_engine::application_configuration::revision::number_of;
-use vela_engine::application_configuration::{handing_over, is_of_a_revision, is_passive};
+use vela_engine::application_configuration::{handover, is_of_a_revision, is_passive};
 use vela_engine::rollout::inline::{Ask, Known, NextRollout, ask, next_rollout};
 use vela_engine::rollout::{Spelling, template};
 use vela_engine::status::Status;
@@ -17,11 +17,11 @@ use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
+use super::error::{Cause, Later, PhaseError, Stopped};
 use super::fetch::json as to_json;
+use super::inventory::Owned;
 use super::outcome::Outcome;
 use super::reconciler::ApplicationReconciler;
-use super::record::Owned;
-use super::stopped::{Cause, Later, PhaseError, Stopped};
 use crate::context::FIELD_MANAGER;
 use crate::standard::reconciler_base::typed;
 
@@ -129,7 +129,7 @@ fn first_configuration(
     });
     let applied = stored.iter().filter(|configuration| {
         let document = to_json(configuration);
-        is_of_a_revision(&document) && !is_passive(&document) && handing_over::rolling(&document).is_empty()
+        is_of_a_revision(&document) && !is_passive(&document) && handover::rolling(&document).is_empty()
     });
     let number = |name: &String| number_of(name);
     applied.filter_map(|configuration| configuration.metadata.name.clone()).max_by_key(number)

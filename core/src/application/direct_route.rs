@@ -7,11 +7,11 @@ use vela_engine::{Graph, Observed};
 
 use super::apply::{self, Applied, ByHealth, Due};
 use super::desired::Desired;
+use super::error::{PhaseError, Stopped};
 use super::observe::observe;
 use super::outcome::Outcome;
-use super::owned::Application;
+use super::owned_kinds::Application;
 use super::reconciler::ApplicationReconciler;
-use super::stopped::{PhaseError, Stopped};
 use super::workflow_run::WorkflowRun;
 use super::{handover, judge};
 use crate::author::Actor;

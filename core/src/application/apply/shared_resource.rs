@@ -12,10 +12,10 @@ use vela_engine::policy::shared_resource::{Remaining, with_sharer, without_share
 use vela_runtime::Kind;
 use vela_runtime::apply::{self as runtime_apply, Outcome};
 
-use super::written::Written;
-use crate::application::owned::{Application, application_of, sharers};
+use super::write_result::Written;
+use crate::application::inventory::Owned;
+use crate::application::owned_kinds::{Application, application_of, sharers};
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::Owned;
 use crate::author::Actor;
 use crate::successors;
 

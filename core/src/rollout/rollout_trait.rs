@@ -8,7 +8,7 @@ use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference, annotations};
 use vela_engine::rollout::next_step::{Situation, next_step};
-use vela_engine::rollout::{Event, Part, PlannedStep, State, named};
+use vela_engine::rollout::{Event, Part, PlannedStep, State, rollout_trait};
 use vela_runtime::cache::Watch;
 use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
 use vela_runtime::owner::controller_of;
@@ -16,9 +16,9 @@ use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
 use super::abandon::{self, Abandon};
 use super::attempt::{Attempt, Error, Made};
+use super::reconcile_inputs::{StatusReport, Step, apply_event};
+use super::rollout_store::Stored;
 use super::step_loop::{Start, StepReconciler};
-use super::stored::Stored;
-use super::work::{StatusReport, Step, apply_event};
 use super::{deleted, pods, restarted, step, step_loop};
 use crate::application::fetch::json;
 use crate::author::{Actor, UnknownAuthor};
@@ -118,7 +118,11 @@ impl StepReconciler for RolloutTraitReconciler {
         {
             return Ok(Step::Rest(None));
         }
-        let plan = named::plan(&live.data["spec"]["rolloutPlan"], &wanted.target, !wanted.sources.is_empty());
+        let plan = rollout_trait::plan(
+            &live.data["spec"]["rolloutPlan"],
+            &wanted.target,
+            !wanted.sources.is_empty(),
+        );
         let work = Work { key, live, direction: &direction, plan, is_leaving, acting: &acting };
         self.reconcile_step(&work, status, report).await
     }
@@ -248,10 +252,10 @@ fn reversed(direction: &Direction) -> Direction {
 }
 
 async fn locate(look: &TrackedReads, namespace: &str, direction: &Direction) -> Result<Found, String> {
-    named::check(&direction.target, &direction.sources)?;
+    rollout_trait::check(&direction.target, &direction.sources)?;
     let target = read(look, namespace, &direction.target).await?;
     let mut sources = Vec::new();
-    for source in direction.sources.iter().filter(|source| !named::same(source, &direction.target)) {
+    for source in direction.sources.iter().filter(|source| !rollout_trait::same(source, &direction.target)) {
         sources.push(read(look, namespace, source).await?);
     }
     let mut sources = sources.into_iter();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::applied::Applied;
+use super::result::Applied;
 use crate::application::desired::Desired;
-use crate::application::record::{Owned, Record};
+use crate::application::inventory::{Owned, Record};
 
 /// Proof that the set with one identity was applied by this reconcile, as far as it ever will be; made nowhere else.
 pub(super) struct Complete<'a> {
