@@ -11,7 +11,7 @@ const LEFT_OUT: [&str; 1] = ["score.py"];
 /// Folders are nested no deeper than this.
 const MAX_DEPTH: usize = 32;
 
-/// What to do with the archives.
+/// The action on the archives.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only compare

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_measured_from_their_first_line_to_their_closing_brace() {
+    fn functions_are_measured_from_first_line_to_closing_brace() {
         let text = "pub(crate) fn a() {\n    let x = 1;\n}\n\nimpl B {\n    async fn b<T>(\n        t: T,\n    ) {\n    }\n}\n";
         assert_eq!(functions("f.rs", text), [(3, "f.rs:1 a".to_owned()), (4, "f.rs:6 b".to_owned())]);
     }

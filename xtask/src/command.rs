@@ -79,7 +79,7 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> Re
     start(&cargo_program(), arguments, environment)
 }
 
-/// What `cargo` prints in the repository.
+/// The output of `cargo` in the repository.
 ///
 /// # Errors
 /// When it fails: what it said.

@@ -1,6 +1,6 @@
 //! The gate: every check of a change, the cheap ones first, in at most 25 minutes on two cores. `.ci/run` builds the workspace and starts it.
 //!
-//! What is long runs in the night (`nightly`); here a sample of it shows that it still works.
+//! Long checks run in the night (`nightly`); here a sample of each shows that it still works.
 
 use std::path::{Path, PathBuf};
 

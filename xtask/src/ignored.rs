@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_and_a_command_are_asked_for_and_nothing_beside_the_repository() {
+    fn a_reason_and_a_command_within_the_repository_are_required() {
         let source = |name: &str, text: &str| Source { name: name.to_owned(), text: text.to_owned() };
         let text = format!(
             "{IGNORED}]\n{IGNORED} = \"slow\"]\n    {IGNORED} = \"slow: cargo xtask bench\"]\nlet folder = \"{BESIDE}\";\n"

@@ -10,7 +10,7 @@ use crate::step::{Outcome, Step, table};
 const FOLDER: &str = "target/nightly";
 /// A night begins with other seeds than the one before: so many lie between two days.
 const SEEDS_OF_A_DAY: u64 = 100_000;
-/// What all steps take beside those that are given their minutes.
+/// The time of all steps beside those that are given their minutes.
 const FIXED_MINUTES: u64 = 40;
 
 /// Which steps to run, and for how long.

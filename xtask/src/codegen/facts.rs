@@ -1,4 +1,4 @@
-//! What a release of Kubernetes says of its kinds, recorded in an archive of the repository.
+//! The facts of a release of Kubernetes about its kinds, recorded in an archive of the repository.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(super) struct Resource {
     pub(super) columns: Vec<Column>,
 }
 
-/// What a release of Kubernetes says of its kinds.
+/// The facts of a release of Kubernetes about its kinds.
 pub(super) struct Facts {
     /// The schemas of all OpenAPI v3 documents, without descriptions, by their full names.
     pub(super) schemas: Map<String, Value>,

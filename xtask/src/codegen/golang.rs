@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_numbered_named_and_told_apart_from_those_that_lie_inside() {
+    fn fields_are_numbered_named_and_told_apart_from_inner_ones() {
         let source = "import (\n\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n\t\"k8s.io/api/core/v1\"\n)\n\
                       // A comment.\ntype A struct {\n\tmetav1.TypeMeta `json:\",inline\"`\n\
                       \tmetav1.ObjectMeta `json:\"metadata,omitempty\" protobuf:\"bytes,1,opt,name=metadata\"`\n\

@@ -37,7 +37,7 @@ mod tests {
     use super::{Json, compare};
 
     #[test]
-    fn order_place_and_question_count_and_the_words_of_an_error_do_not() {
+    fn order_place_and_question_count_and_error_words_do_not() {
         let recorded = r#"[{"path":"a","do":"read","provider":"kube","params":{"n":1.0}},
             {"path":"b","do":"wait","provider":"builtin","paramsError":"theirs"}]"#;
         let expected = Json::parse(recorded).expect("JSON");

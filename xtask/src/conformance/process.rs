@@ -11,7 +11,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// More output than this is not a result (a runaway would fill the memory).
 pub(crate) const OUTPUT: u64 = 64 << 20;
 
-/// What a finished program left behind.
+/// The output and the end of a finished program.
 pub(crate) struct Finished {
     /// Exit code; `None` when a signal ended it or it ran out of time.
     pub(crate) code: Option<i32>,
@@ -69,7 +69,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<S
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // What was read before an error is still what the program printed.
+            // The bytes read before an error are still output of the program.
             let _ = pipe.take(OUTPUT).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()

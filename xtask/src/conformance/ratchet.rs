@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fewer_passed_cases_than_recorded_are_an_error_in_each_group_apart() {
+    fn fewer_passed_cases_than_recorded_fail_in_each_group() {
         let recorded: Recorded = toml::from_str("[\"export A\"]\nresult = 2\nmust-fail = 1\n").unwrap();
         let mut count = Count::default();
         for (must_fail, passed) in [(false, true), (false, false), (true, true), (true, true)] {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::command;
 use crate::conformance::{Finished, Json, Session, run_process};
 
-/// What an evaluator says.
+/// The answer of an evaluator.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A concrete value.

@@ -6,13 +6,13 @@ use super::answer::Answer;
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explained {
-    /// What the smallest program contains.
+    /// A text in the smallest program.
     #[serde(default)]
     program: Vec<String>,
-    /// What the real answer contains.
+    /// A text in the real answer.
     #[serde(default)]
     real: Vec<String>,
-    /// What our answer contains.
+    /// A text in our answer.
     #[serde(default)]
     ours: Vec<String>,
     /// Why the real answer is wrong.

@@ -82,7 +82,7 @@ pub(crate) fn run(options: Options) -> Result<(), String> {
     run.report(started.elapsed())
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Run {
     options: Options,
     explained: Vec<Explained>,

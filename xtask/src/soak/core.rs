@@ -23,7 +23,7 @@ const LINES: usize = 40;
 /// Figures that are 0 when nothing is to do.
 const IDLE: [&str; 2] = ["workqueue_depth{", "controller_runtime_active_workers{"];
 
-/// What a process takes.
+/// The resources of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// Resident kibibytes.

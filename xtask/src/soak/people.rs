@@ -8,7 +8,7 @@ use vela_testkit::program::Random;
 
 use super::cluster::{Cluster, NAMESPACES, SYSTEM};
 
-/// What people do between two checkpoints.
+/// The actions of people between two checkpoints.
 const ACTIONS: usize = 100;
 /// The longest pause between two of them: shorter and longer than a reconcile takes.
 const PAUSE_AT_MOST: usize = 80;

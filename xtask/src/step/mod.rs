@@ -36,7 +36,7 @@ pub(crate) enum Verdict {
     Failed(String),
 }
 
-/// What one step has to tell.
+/// The report of one step.
 pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) verdict: Verdict,
@@ -158,7 +158,7 @@ impl Outcome {
         matches!(self.verdict, Verdict::Failed(_))
     }
 
-    /// What failed, in at most [`failure::LINES`] lines of its log.
+    /// The failures, in at most [`failure::LINES`] lines of its log.
     pub(crate) fn excerpt(&self) -> Vec<String> {
         let text = std::fs::read(&self.log).unwrap_or_default();
         failure::excerpt(&String::from_utf8_lossy(&text))

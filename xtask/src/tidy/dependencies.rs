@@ -1,5 +1,5 @@
-//! What is built of other people's code: `Cargo.lock` and `cargo tree` in; sources, licences, second versions and whole
-//! crates that are not taken here out.
+//! Checks foreign crates: `Cargo.lock` and `cargo tree` in; sources, licences, second versions and whole crates that
+//! are not taken here out.
 //!
 //! Crates that are built in more than one version are listed in `xtask/versions.toml` with the number of their versions. The list
 //! only gets shorter.
@@ -32,7 +32,7 @@ const UNWANTED: [(&str, &str); 3] = [
     ("openssl-sys", "TLS has one provider, ring; name its features"),
 ];
 
-/// What the rules read of `Cargo.lock`.
+/// The part of `Cargo.lock` that the rules read.
 #[derive(serde::Deserialize)]
 struct Lock {
     package: Vec<Locked>,

@@ -18,7 +18,7 @@ const LIBRARIES: [(&str, &str); 1] = [("md-5", "md5")];
 const GENERATOR: &str = "tonic-prost-build";
 const OF_GENERATED_CODE: [&str; 2] = ["prost", "tonic-prost"];
 
-/// What the rules read of a manifest.
+/// The part of a manifest that the rules read.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Manifest {

@@ -24,7 +24,7 @@ use self::exceptions::Exceptions;
 use self::rooms::ROOMS;
 use crate::ignored;
 
-/// What a pure room may not name outside its tests and binaries.
+/// The names that a pure room may not use outside its tests and binaries.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
     "std::env",
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_must_say_what_it_is_and_have_a_name_that_says_something() {
+    fn a_file_says_what_it_is_and_has_a_telling_name() {
         let mut wrong = Vec::new();
         first_line(&source("cue/src/a.rs", "use x;\n"), &mut wrong);
         names(&source("cue/src/util.rs", "//! u\n"), &mut wrong);

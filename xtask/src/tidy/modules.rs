@@ -1,7 +1,7 @@
 //! Reads the modules of a crate, the names each declares and imports, and which file uses which.
 //!
 //! A name that a module only passes on (`pub use`, or an import that a child takes through `super`) leads to the file that
-//! declares it, so a table of contents causes no circle. What a file calls on a value (`x.f()`) is not seen.
+//! declares it, so a table of contents causes no circle. Methods of a value (`x.f()`) are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,7 +11,7 @@ const FRONT_PAGE_WORDS: usize = 700;
 /// Characters of its longest line.
 const FRONT_PAGE_COLUMNS: usize = 160;
 
-/// What works: a line of it is read at one glance.
+/// The page of working features: a line of it is read at one glance.
 const STATUS: &str = "docs/status.md";
 const STATUS_WORDS: usize = 30;
 

@@ -57,7 +57,10 @@ fn compare<'a>(
         } else if found.is_empty() && budgets.contains_key(room) {
             wrong.push(format!("xtask/tidy.toml: {room} names its actors; take it off the list of pronouns"));
         } else if found.len() < budget {
-            wrong.push(format!("xtask/tidy.toml: write {} for the pronouns of {room}, not {budget}", found.len()));
+            wrong.push(format!(
+                "xtask/tidy.toml: write {} for the pronouns of {room}, not {budget}",
+                found.len()
+            ));
         }
     }
 }
@@ -97,7 +100,8 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)], budgets: &[(&str, usize)]) -> Vec<String> {
-        let file = |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
+        let file =
+            |(name, text): &(&str, &str)| Source { name: (*name).to_owned(), text: (*text).to_owned() };
         let files: Vec<Source> = files.iter().map(file).collect();
         let budgets = budgets.iter().map(|(room, budget)| ((*room).to_owned(), *budget)).collect();
         let mut wrong = Vec::new();
@@ -107,19 +111,26 @@ mod tests {
 
     #[test]
     fn a_sentence_names_who_acts() {
-        let text = "//! Nobody reads.\n// Somebody's, and whoever's.\nfn nobody_waits() {}\nlet busybody = 1;\n";
+        let text =
+            "//! Nobody reads.\n// Somebody's, and whoever's.\nfn nobody_waits() {}\nlet busybody = 1;\n";
         let expected = "cue: 4 times nobody, somebody, whoever, at most 0; name who acts (the user, the caller, the \
                         reconciler): cue/src/a.rs:1 cue/src/a.rs:2 cue/src/a.rs:3";
         assert_eq!(found(&[("cue/src/a.rs", text)], &[]), [expected]);
         assert_eq!(found(&[("README.md", "Nobody.\n")], &[]).len(), 1);
-        assert_eq!(found(&[("cue/src/a.rs", "// The user reads.\n"), ("CHANGELOG.md", "Nobody.\n")], &[]).len(), 0);
+        assert_eq!(
+            found(&[("cue/src/a.rs", "// The user reads.\n"), ("CHANGELOG.md", "Nobody.\n")], &[]).len(),
+            0
+        );
     }
 
     #[test]
     fn budgets_only_fall() {
         let file = [("docs/a.md", "Nobody and somebody.\n")];
         assert_eq!(found(&file, &[("docs", 2)]).len(), 0);
-        assert_eq!(found(&file, &[("docs", 3)]), ["xtask/tidy.toml: write 2 for the pronouns of docs, not 3"]);
+        assert_eq!(
+            found(&file, &[("docs", 3)]),
+            ["xtask/tidy.toml: write 2 for the pronouns of docs, not 3"]
+        );
         let gone = "xtask/tidy.toml: cue names its actors; take it off the list of pronouns";
         assert_eq!(found(&file, &[("cue", 1), ("docs", 2)]), [gone]);
     }

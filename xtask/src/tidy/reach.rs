@@ -48,7 +48,7 @@ fn modules(tokens: &[Token]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What is named behind the name of a room's library: by other rooms, by its binaries and by its tests.
+/// The modules named behind the name of a room's library: by other rooms, by its binaries and by its tests.
 fn named(room: &str, code: &[Code]) -> BTreeSet<String> {
     let library = format!("vela_{}", room.replace('-', "_"));
     let binary = code.iter().find(|c| c.name == format!("{room}/src/main.rs"));

@@ -30,7 +30,7 @@ const SAID: [&str; 11] = [
     "\"Bound\"",
 ];
 
-/// Who may do both, and why: a room or a file.
+/// The rooms and files that may do both, and why.
 const PLACES: [(&str, &str); 4] = [
     ("kinds/src/readiness/", "the table"),
     ("apiserver/src/", "writes what statuses say"),

@@ -33,7 +33,7 @@ const PRIVATE: [(&str, &str); 12] = [
 /// A variable in a few lines may be called by it: what is left of a list is `kept`.
 const FINE_AS_VARIABLE: &str = "kept";
 
-/// What comes before the name of an item.
+/// The words before the name of an item.
 const ITEMS: [&str; 8] = ["const", "enum", "fn", "mod", "static", "struct", "trait", "type"];
 
 /// Names of files, items, fields and variables; what is said in comments and messages is plain English.
@@ -63,7 +63,8 @@ fn found(words: &[String]) -> Option<(&'static str, &'static str)> {
     PRIVATE.iter().copied().find(|(private, _)| words.iter().any(|word| word == private))
 }
 
-/// Each word of a type or a constant. What begins with a small letter counts as a whole: names of tests are sentences.
+/// Each word of a type or a constant. A name that begins with a small letter counts as a whole: names of tests are
+/// sentences.
 fn words_of(name: &str) -> Vec<String> {
     if !name.starts_with(|c: char| c.is_ascii_uppercase()) {
         return vec![name.to_owned()];

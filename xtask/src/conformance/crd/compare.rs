@@ -7,7 +7,7 @@ use vela_apiserver::{Cause, CauseReason};
 use super::known;
 use super::schemas::Kind;
 
-/// What an API server with one schema does with an object.
+/// The result of an API server with one schema for an object.
 struct Verdict {
     /// The object as it would be stored.
     stored: Value,
