@@ -19,9 +19,9 @@ pub struct Difference {
     pub name: String,
     /// The fields from the object down; empty when one of the objects is missing.
     pub path: Vec<String>,
-    /// What was recorded.
+    /// The recorded value.
     pub expected: Option<Value>,
-    /// What is there.
+    /// The live value.
     pub found: Option<Value>,
 }
 

@@ -33,7 +33,7 @@ fn indented(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What `expected` says and `live` does not: a map may have more fields, a list must have as many items.
+/// The parts of `expected` that `live` lacks: a map may have more fields, a list must have as many items.
 pub fn differences(expected: &Value, live: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(expected, live, "", &mut found);

@@ -1,10 +1,10 @@
-//! What a program printed, and whether it succeeded.
+//! The output of a program, and whether it succeeded.
 
 use std::process::Output;
 
 use crate::Result;
 
-/// What a program said and how it ended.
+/// The output of a program and its end.
 #[derive(Debug)]
 pub struct ProgramOutput {
     /// Exit code; -1 when a signal ended it.

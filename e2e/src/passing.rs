@@ -5,12 +5,12 @@ use std::path::Path;
 use crate::Result;
 use crate::target::is_real;
 
-/// What became of one case.
+/// The result of one case.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Its name.
     pub name: String,
-    /// What is wrong with it.
+    /// The error.
     pub wrong: Vec<String>,
 }
 

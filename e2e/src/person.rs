@@ -33,7 +33,7 @@ pub struct Named {
     pub name: String,
 }
 
-/// What the API server said: nothing when it did as it was told, else the words kubectl would print.
+/// The answer of the API server: nothing when it obeyed, else the words kubectl would print.
 pub type Answer = std::result::Result<(), String>;
 
 /// Does what is asked for, as kubectl does it.
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_apply_removes_what_the_first_one_had_and_keeps_what_others_wrote() {
+    fn a_second_apply_removes_its_fields_and_keeps_foreign_ones() {
         let before = json!({"spec": {"a": 1, "b": {"c": 1, "d": 2}}});
         let wanted = json!({"spec": {"b": {"c": 2}}});
         let live = json!({"spec": {"a": 1, "b": {"c": 1, "d": 2}, "theirs": true}});

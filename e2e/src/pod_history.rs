@@ -24,7 +24,7 @@ pub struct Count {
     pub total: usize,
 }
 
-/// What must hold at every moment.
+/// The promises of every moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// So many pods serve.

@@ -63,7 +63,7 @@ impl Seen {
     }
 }
 
-/// What everybody's proxies saw, in the order of the answers.
+/// The requests through all proxies, in the order of the answers.
 #[derive(Clone, Debug, Default)]
 pub struct Record(Arc<Mutex<Vec<Seen>>>);
 

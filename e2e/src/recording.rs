@@ -15,7 +15,7 @@ use crate::person::{Answer, Named, Request};
 pub struct Recording {
     /// The folder's name, which was also the namespace.
     pub name: String,
-    /// What happened, in order.
+    /// The events, in order.
     pub steps: Vec<Step>,
 }
 

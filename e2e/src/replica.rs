@@ -16,7 +16,7 @@ const END_DEADLINE: Duration = Duration::from_secs(45);
 
 /// A running process.
 pub struct Replica {
-    /// What lies between it and the API server.
+    /// The proxy between it and the API server.
     pub proxy: Proxy,
     child: Child,
     home: tempfile::TempDir,
@@ -99,7 +99,7 @@ impl Replica {
         .await
     }
 
-    /// What it said.
+    /// Its output.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("vela-core.log")).unwrap_or_default()
     }

@@ -14,7 +14,7 @@ pub struct Rule {
     /// The fields from the object down: `*` is one field, `**` at the end any number; empty for a whole object
     /// that is missing or too much.
     pub path: &'static [&'static str],
-    /// What upstream has there and we have not, or the other way round, and why. The same words stand in
+    /// The differences between upstream and us, in either direction, and their reasons. The same words stand in
     /// `docs/differences/recorded-runs.md`.
     pub reason: &'static str,
 }

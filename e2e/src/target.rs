@@ -35,7 +35,7 @@ pub struct Target {
 /// One real cluster has room for many scenarios with one controller, or for one that brings its own.
 static TURNS: RwLock<()> = RwLock::new(());
 
-/// Held as long as a scenario uses the cluster.
+/// The lock is held as long as a scenario uses the cluster.
 enum Turn {
     WithOthers { _held: RwLockReadGuard<'static, ()> },
     Alone { _held: RwLockWriteGuard<'static, ()> },
@@ -354,7 +354,7 @@ fn install(kubeconfig: &Path, home: &Path) -> Result<()> {
 
 fn start_sandbox(home: &Path) -> Result<Child> {
     let kubeconfig = home.join("vela/sandbox/kubeconfig");
-    // What a killed sandbox has left says nothing about the new one.
+    // The remains of a killed sandbox say nothing about the new one.
     let _ = std::fs::remove_file(&kubeconfig);
     let log_path = home.join("sandbox.log");
     let mut child = clean(&programs()?.vela, home)

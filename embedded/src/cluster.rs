@@ -26,7 +26,7 @@ pub struct EmbeddedCluster {
     clock: VirtualClock,
 }
 
-/// What clusters begin with: a prepared server, and what the controllers of its workloads know of it.
+/// The checkpoint of clusters: a prepared server, and the memory of its workloads' controllers.
 #[derive(Debug)]
 pub struct Checkpoint {
     server: ApiServer,

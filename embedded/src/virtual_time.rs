@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_jumps_for_server_and_objects_and_is_the_machines_again_afterwards() {
+    fn the_clock_jumps_for_all_and_is_the_machines_afterwards() {
         const HOUR: Duration = Duration::from_secs(3600);
         let moments = run(async {
             let clock = VirtualClock::begin(EPOCH);

@@ -247,7 +247,7 @@ async fn the_one_that_was_idle_longest_makes_room() {
 }
 
 #[tokio::test]
-async fn where_all_are_at_work_a_newcomer_waits_for_the_first_that_ends() {
+async fn a_newcomer_waits_for_the_first_place_when_all_are_busy() {
     let bench = Bench::with(Limits { connections: 2, ..patient() }, false).await;
     let (first, mut second) = (bench.streaming().await, bench.streaming().await);
     let waiting = tokio::spawn(silent::asked(bench.connect().await, None));

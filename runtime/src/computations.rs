@@ -408,7 +408,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test(flavor = "multi_thread")]
-    async fn one_that_takes_long_lets_others_go_first_and_its_caller_stays_as_it_was() {
+    async fn a_long_computation_lets_others_go_first() {
         // Nineteenth in `proc(5)`, counted behind the name, which may hold blanks.
         fn nice() -> i32 {
             let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("this thread");

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_equals_the_answer_of_our_own_write_is_news_to_handlers() {
+    fn a_list_equal_to_our_own_write_is_news_to_handlers() {
         let recorded = RecordingInformer::new();
         recorded.list(Some("1"));
         recorded.assert_changes(&[("", "1")]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_comes_behind_the_answer_of_our_own_write_still_tells_what_was_before_the_write() {
+    fn a_watch_behind_our_own_write_still_tells_the_state_before() {
         let recorded = RecordingInformer::new();
         recorded.list(Some("1"));
         recorded.informer.observe(object("2"));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_tells_of_the_end_of_what_we_made_ourselves_though_no_watch_told_of_its_begin() {
+    fn a_list_tells_of_the_end_of_an_object_that_no_watch_showed() {
         let recorded = RecordingInformer::new();
         recorded.list(None);
         recorded.informer.observe(object("2"));

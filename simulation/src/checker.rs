@@ -25,13 +25,13 @@ const APP_NAME: &str = "app.oam.dev/name";
 /// A state, or that there is none, and the revision at which it began.
 type Since = (u64, Option<Arc<Entry>>);
 
-/// What is known of one schedule's objects, so that each change can be judged.
+/// The known state of one schedule's objects, so that each change can be judged.
 pub(crate) struct Checker {
     seen: u64,
     elected: bool,
     /// States of each application by the revision at which they began; nothing while there is none.
     applications: BTreeMap<String, Vec<Since>>,
-    /// Whose each record is, and what it names.
+    /// The owner of each record, and the objects it names.
     trackers: BTreeMap<String, (String, BTreeSet<Place>)>,
     /// Holders of the lease by the revision at which they began.
     holders: Vec<(u64, String)>,

@@ -67,7 +67,7 @@ fn normal(object: &Value) -> Value {
     object
 }
 
-/// What two sets of objects do not share.
+/// The differences of two sets of objects.
 pub(crate) fn difference(found: &BTreeMap<Place, Value>, wanted: &BTreeMap<Place, Value>) -> String {
     let places: BTreeSet<&Place> = found.keys().chain(wanted.keys()).collect();
     let differ = places.into_iter().filter(|place| found.get(*place) != wanted.get(*place));
@@ -84,7 +84,7 @@ pub(crate) fn difference(found: &BTreeMap<Place, Value>, wanted: &BTreeMap<Place
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What is left of the application anywhere.
+/// The remains of the application anywhere.
 pub(crate) fn left(cluster: &SimulatedCluster) -> Vec<String> {
     let store = cluster.store();
     let mut left = Vec::new();

@@ -1,4 +1,5 @@
-//! What controllers ask elsewhere in a schedule: a service that says yes to hooks until people want it to say no, and measures well.
+//! The servers that controllers ask in a schedule: a service that says yes to hooks until people want it to say no, and measures
+//! well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use vela_core::EgressOverride;
 /// A hook that says no is asked again in the next reconcile, and not in this one.
 const NO: u16 = 403;
 const YES: u16 = 200;
-/// What every metric is measured as.
+/// The value of every metric.
 const MEASURED: f64 = 0.5;
 
 /// The service; clones are the same.

@@ -1,4 +1,4 @@
-//! What users write in a schedule, and which objects it means: the simulation's own reading, not the engine's.
+//! The writes of users in a schedule, and the objects that they mean: the simulation's own reading, not the engine's.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -185,7 +185,7 @@ impl Spec {
         Self { components }
     }
 
-    /// What a user might do next: a component more or less, renamed, another value, a trait on or off.
+    /// The next write of a user: a component more or less, renamed, another value, a trait on or off.
     pub(crate) fn changed(&self, draws: &mut Draws) -> Self {
         let mut next = self.clone();
         let at = draws.below(next.components.len());

@@ -1,4 +1,4 @@
-//! What steps send outside: nothing leaves the simulation, and every message is counted by the step that sends it.
+//! The messages of steps: none leaves the simulation, and every message is counted by the step that sends it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

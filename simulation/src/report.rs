@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::search::Total;
 
-/// What a simulation found.
+/// The findings of a simulation.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) total: Total,

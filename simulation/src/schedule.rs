@@ -14,7 +14,7 @@ use crate::user::User;
 use crate::violation::Violation;
 use crate::workflow::WorkflowChecker;
 
-/// What to run.
+/// The settings of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     /// Rollouts, or else what the seed says.
@@ -47,7 +47,7 @@ fn is_noted(request: &Performed) -> bool {
     !is_read_of_many(&request.method, &request.path) && !request.path.contains("/leases")
 }
 
-/// What a schedule begins with.
+/// The beginning of a schedule.
 struct Beginning {
     cluster: SimulatedCluster,
     checker: Checker,

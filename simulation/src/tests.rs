@@ -48,7 +48,7 @@ fn the_controllers_keep_their_promises_to_rollouts() {
 }
 
 #[test]
-fn the_controllers_keep_their_promises_to_rollouts_of_early_2021() {
+fn the_controllers_keep_promises_to_rollouts_of_early_2021() {
     let arguments = Arguments { form: Some(Form::RolloutSeed), ..arguments(ROLLOUT_SEEDS) };
     let checkpoints = Checkpoints::prepare(Some(Form::RolloutSeed)).unwrap();
     let total = search(&arguments, &checkpoints).unwrap();

@@ -1,4 +1,4 @@
-//! What people do to the cluster: write, change, pause and delete applications, and meddle.
+//! The actions of people on the cluster: write, change, pause and delete applications, and meddle.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

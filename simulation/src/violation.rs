@@ -5,7 +5,7 @@
 pub(crate) struct Violation {
     /// Which promise.
     pub(crate) promise: &'static str,
-    /// What happened.
+    /// The event.
     pub(crate) what: String,
 }
 

@@ -35,7 +35,7 @@ pub fn archive(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.tar.gz"))
 }
 
-/// What an archive holds.
+/// The content of an archive.
 ///
 /// # Errors
 /// When it cannot be read.

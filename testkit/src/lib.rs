@@ -1,4 +1,4 @@
-//! What the tests of every room share; never shipped.
+//! The helpers that the tests of every room share; never shipped.
 //!
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.

@@ -28,7 +28,7 @@ pub trait Held: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Held for S {}
 
-/// Whom a client trusts, and what it calls the server.
+/// The authority that a client trusts, and its name for the server.
 #[derive(Clone)]
 pub struct Trust {
     connector: TlsConnector,

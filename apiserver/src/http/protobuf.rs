@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_an_inner_message_lie_in_the_same_object_and_lists_do_not() {
+    fn inner_messages_share_the_object_and_lists_do_not() {
         let path = bytes(1, b"/tmp");
         let volume = [bytes(1, b"v"), bytes(2, &bytes(1, &path))].concat();
         let spec = bytes(2, &bytes(1, &volume));

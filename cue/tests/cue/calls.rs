@@ -198,7 +198,7 @@ fn calls_without_end_end() {
 }
 
 #[test]
-fn what_cannot_be_computed_and_who_is_not_known_is_told_at_the_call() {
+fn impossible_calls_and_unknown_providers_fail_at_the_call() {
     let Err(found) = run("a: shop.#Double & {$params: 5000}").advance(&[&Shop]) else { panic!("too much") };
     let first = found.iter().next().expect("one diagnostic");
     assert!(first.message.contains("it is too much") && first.path == "a", "{found}");

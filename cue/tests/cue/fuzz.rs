@@ -28,7 +28,7 @@ fn committed_inputs_neither_panic_nor_overflow_the_stack() {
 }
 
 #[test]
-fn nesting_of_a_hundred_thousand_is_refused_and_not_followed_to_the_end() {
+fn nesting_of_a_hundred_thousand_is_refused_early() {
     const DEPTH: usize = 100_000;
     let nested =
         |open: &str, close: &str| format!("a: {}1{}", open.repeat(DEPTH), close.repeat(DEPTH)).into_bytes();

@@ -47,7 +47,7 @@ fn nested(open: &str, inner: &str, close: &str) -> String {
 }
 
 #[test]
-fn nesting_is_refused_by_the_parser_and_the_formatter_survives_it() {
+fn the_parser_refuses_nesting_and_the_formatter_survives_it() {
     let texts = [
         ("braces", nested("{b: ", "1", "}")),
         ("brackets", nested("[", "1", "]")),

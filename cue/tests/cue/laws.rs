@@ -114,7 +114,7 @@ fn every_instance_of_a_template_is_the_same() {
 }
 
 #[test]
-fn cases_of_the_peers_export_the_same_twice_and_in_another_order() {
+fn cases_of_the_peers_export_the_same_twice_in_any_order() {
     let mut entries: Vec<_> = std::fs::read_dir(vela_testkit::cases::folder("conformance/cue/cases"))
         .into_iter()
         .flatten()

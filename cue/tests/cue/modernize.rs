@@ -54,7 +54,7 @@ fn only_the_places_change_and_the_rest_stays_as_written() {
 }
 
 #[test]
-fn the_import_goes_where_imports_are_and_gives_way_to_a_field_of_its_name() {
+fn the_import_joins_others_and_yields_to_a_field_of_its_name() {
     assert_eq!(
         rewritten("package x\n\na: [1] + [2]\n"),
         "package x\n\nimport \"list\"\n\na: list.Concat([[1], [2]])\n"

@@ -42,7 +42,7 @@ fn without_the_field_any_object_is_admitted() {
 }
 
 #[test]
-fn a_field_is_described_by_its_comment_or_what_its_author_marked() {
+fn a_field_is_described_by_its_comment_or_the_marked_part() {
     let text =
         "parameter: {\n\t// A note for authors.\n\t// +usage=Where it listens\n\t// +short=p\n\tport: int\n}";
     let described = |markers| schema(text, markers)["properties"]["port"]["description"].clone();

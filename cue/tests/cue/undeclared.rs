@@ -62,6 +62,6 @@ fn alternatives_that_are_left_declare_what_any_of_them_declares() {
 }
 
 #[test]
-fn a_field_that_a_reference_brings_from_another_part_of_the_input_is_not_declared_by_it() {
+fn a_reference_within_the_input_declares_no_field() {
     assert_eq!(undeclared("p: {a: {x?: int}, b: a}", &json!({"a": {"y": 1}, "b": {"y": 1}})), ["a.y", "b.y"]);
 }

@@ -30,7 +30,7 @@ fn traits_say_where_they_may_go() {
 }
 
 #[test]
-fn traits_of_0_3_say_which_kind_they_make_and_where_it_knows_its_workload() {
+fn traits_of_0_3_name_their_kind_and_its_workload_reference() {
     for (name, resource, path) in [
         ("autoscale", "autoscalers.standard.oam.dev", "spec.workloadRef"),
         ("metrics", "metricstraits.standard.oam.dev", "spec.workloadRef"),

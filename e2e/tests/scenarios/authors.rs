@@ -199,7 +199,7 @@ fn an_application_does_what_its_author_could() {
 async fn alice_is_refused_what_she_may_not(target: &Target, alice: &Cluster) -> Result<()> {
     let role = json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": target.namespace()}, "rules": []});
     let mut shop = application("shop", "nginx:1", &[secret(), role]);
-    // What she claims to be is replaced.
+    // Admission replaces a claimed author.
     shop["metadata"]["annotations"] = json!({"app.oam.dev/username": "bob"});
     until("the webhooks answer", CONVERGE_DEADLINE, async || {
         alice.apply(&shop).await.map(|_| ()).map_err(|error| error.to_string())

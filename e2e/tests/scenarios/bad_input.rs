@@ -13,7 +13,7 @@ struct Case {
     name: &'static str,
     /// Lines from line 7 on.
     body: &'static str,
-    /// What the error must contain: the place and the words.
+    /// The text that the error must contain: the place and the words.
     says: &'static [&'static str],
 }
 

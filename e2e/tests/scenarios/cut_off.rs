@@ -170,7 +170,7 @@ impl CutOff {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask e2e --real"]
-fn who_is_cut_off_writes_nothing_and_everything_is_as_wanted_afterwards() {
+fn a_cut_off_process_writes_nothing_and_all_is_well_afterwards() {
     on_a_control_plane(async {
         let replicas = Replicas::alone("cut-off").await?;
         let start = Instant::now();

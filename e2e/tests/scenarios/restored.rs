@@ -74,7 +74,7 @@ async fn many_writes(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// What happens after the backup and is undone by the restore.
+/// The changes after the backup, which the restore undoes.
 async fn life_goes_on(target: &Target, all: &[(String, Story)]) -> Result<()> {
     let cluster = target.cluster();
     cluster.delete(APPLICATION[0], APPLICATION[1], "goes").await?;

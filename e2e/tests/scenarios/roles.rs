@@ -40,7 +40,7 @@ fn an_author_of_one_namespace_needs_no_right_elsewhere() {
         types(&target, "dora", &["up", "-f", &file])?.ok()?;
         let said = types(&target, "dora", &["ls"])?.ok()?;
         assert!(said.out.contains("shop"), "{}", said.out);
-        // What she may not is named: the verb, the resource and where.
+        // The error names the missing right: the verb, the resource and where.
         let refused = types(&target, "dora", &["ls", "-A"])?;
         assert!(
             refused.err.contains("list applications.core.oam.dev in the whole cluster")

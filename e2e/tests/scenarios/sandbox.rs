@@ -1,4 +1,4 @@
-//! What only the sandbox promises: it starts by itself, keeps its data, and is emptied by `reset`.
+//! The promises of the sandbox alone: it starts by itself, keeps its data, and is emptied by `reset`.
 
 use vela_e2e::programs::programs;
 

@@ -72,7 +72,7 @@ impl Story {
         cluster.replace_spec(self.api_version, self.kind, "app", spec).await
     }
 
-    /// What the application names: definitions, or components.
+    /// The references of the application: definitions, or components.
     pub(crate) async fn prepare(&self, cluster: &Cluster) -> Result<()> {
         match self.kind {
             "Application" => definitions(cluster).await,

@@ -56,7 +56,7 @@ fn a_password_that_is_missing_is_named_with_its_field() {
 }
 
 #[test]
-fn storages_names_and_hosts_are_looked_at_before_anything_is_made() {
+fn storages_names_and_hosts_are_checked_before_any_write() {
     let two = harbor(|harbor| {
         harbor["spec"]["imageChartStorage"]["s3"] = json!({"region": "r", "bucket": "b"});
     });

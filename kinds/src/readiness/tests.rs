@@ -97,7 +97,7 @@ fn a_deployment_is_ready_when_the_change_is_through() {
 }
 
 #[test]
-fn a_stateful_set_is_ready_when_its_strategy_has_no_pod_left_to_change() {
+fn a_stateful_set_is_ready_when_no_pod_is_left_to_change() {
     let good = json!({
         "spec": {"replicas": 3, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
         "status": {

@@ -205,7 +205,7 @@ async fn ask(client: &kube::Client, clients: usize, lasts: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_bears_much_is_asked_much_and_one_that_bears_little_little() {
+async fn a_server_gets_as_many_requests_as_it_bears() {
     let (strong, weak) = (Server::new(1000, MOMENT * 5), Server::new(2, MOMENT * 5));
     let mut limits = Vec::new();
     for (server, lasts) in [(&strong, MOMENT * 300), (&weak, MOMENT * 5000)] {
@@ -237,7 +237,7 @@ fn refusing(until: Instant, seconds: &'static str, sent: Arc<Mutex<Vec<(String, 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_for_time_gets_it_and_the_request_is_sent_again() {
+async fn a_request_is_sent_again_after_the_time_the_server_asks_for() {
     let (limiter, sent, start) = (RequestLimiter::new(64), Arc::<Mutex<Vec<_>>>::default(), Instant::now());
     let client = limiter.client(&refusing(start + MOMENT, "2", sent.clone()));
     let first = tokio::spawn({

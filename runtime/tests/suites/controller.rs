@@ -76,7 +76,7 @@ fn of_config_maps(controller: Controller, cache: &Cache) -> Controller {
 }
 
 #[tokio::test]
-async fn errors_and_panics_are_tried_again_and_terminal_failures_are_not() {
+async fn errors_and_panics_are_retried_and_terminal_failures_not() {
     let running =
         Running::start(client(), |c, cache| of_config_maps(c, cache).timeout(Duration::from_millis(500)));
     for name in ["panics", "fails", "final", "again", "hangs"] {
@@ -105,7 +105,7 @@ async fn a_deleted_object_is_reconciled_too() {
 }
 
 #[tokio::test]
-async fn no_more_than_the_workers_run_at_once_and_all_keys_get_their_turn() {
+async fn keys_run_on_as_many_workers_and_all_get_their_turn() {
     let client = client();
     for number in 0..8 {
         create(&client, &config_map(&format!("slow-{number}"), json!({}))).await;

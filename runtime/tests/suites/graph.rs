@@ -111,7 +111,7 @@ async fn the_limit_is_used_and_kept_and_the_order_is_always_the_same() {
 }
 
 #[tokio::test]
-async fn nodes_that_wait_for_the_same_go_on_in_the_order_they_began_in() {
+async fn nodes_with_one_blocker_go_on_in_their_order() {
     let mut wide: Graph<usize, ()> = Graph::new();
     (0..20).for_each(|node| wide.add(node, (), []).unwrap());
     // The waiters of such a channel are woken by chance.
@@ -165,7 +165,7 @@ fn a_full_graph_takes_no_more() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_failed_node_is_not_begun_and_every_first_cause_is_kept() {
+async fn dependents_of_a_failed_node_rest_and_first_causes_are_kept() {
     let nodes = graph(&[
         ("a", &[]),
         ("b", &[]),

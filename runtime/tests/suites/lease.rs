@@ -147,7 +147,7 @@ async fn a_leader_far_from_its_server_leads_and_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_cannot_renew_steps_down_before_another_may_begin() {
+async fn a_leader_without_renewal_steps_down_before_another_begins() {
     let (client, faults) = recorded();
     let (other_client, stop) = (client.clone(), CancellationToken::new());
     let mut first = candidate(&client, "first");

@@ -69,7 +69,7 @@ async fn get(address: SocketAddr, path: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_stop_lets_the_running_reconcile_end_and_closes_the_endpoints() {
+async fn a_stop_ends_after_the_running_reconcile_and_closes_endpoints() {
     let client = client();
     create(&client, &config_map("a", serde_json::json!({}))).await;
     let (health, metrics) = (free_address().await, free_address().await);
@@ -125,7 +125,7 @@ async fn silent_peers_keep_no_probe_from_its_answer() {
 }
 
 #[tokio::test]
-async fn checks_and_handlers_that_were_added_are_served_beside_the_own_ones() {
+async fn added_checks_and_handlers_are_served_beside_our_own() {
     let client = client();
     let (health, metrics) = (free_address().await, free_address().await);
     let connected = Arc::new(AtomicBool::new(false));
@@ -225,7 +225,7 @@ impl Reconciler for Counting {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resync_delivers_each_object_once_a_period_and_asks_the_server_nothing() {
+async fn a_resync_delivers_objects_once_a_period_without_requests() {
     const OBJECTS: usize = 100;
     const PERIOD: Duration = Duration::from_secs(3600);
     let (client, faults) = recorded();

@@ -46,7 +46,7 @@ async fn changes_go_before_the_objects_of_the_first_list() {
 }
 
 #[tokio::test]
-async fn a_failing_key_comes_back_later_each_time_and_another_is_not_held_up() {
+async fn a_failing_key_backs_off_and_delays_no_other() {
     let queue = Queue::new();
     queue.add("bad");
     let began = tokio::time::Instant::now();

@@ -99,7 +99,7 @@ async fn what_is_refused_is_asked_for_ever_more_seldom_and_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_it_says_so() {
+async fn a_deleted_kind_takes_its_objects_along_after_the_watch_ends() {
     let server = ApiServer::builder().build().unwrap();
     let switch = SwitchableService::new(server.service());
     let (refuses, asked) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());

@@ -93,7 +93,7 @@ async fn writes(faults: &Faults) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn replicas_share_one_secret_and_an_unchanged_cluster_costs_no_write() {
+async fn replicas_share_a_secret_and_unchanged_costs_no_write() {
     let (client, faults) = recorded();
     let (one, two) = tokio::join!(start(&client), start(&client));
     let (one, two) = (one.unwrap(), two.unwrap());
@@ -109,7 +109,7 @@ async fn replicas_share_one_secret_and_an_unchanged_cluster_costs_no_write() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_broken_is_mended_and_what_else_it_holds_stays() {
+async fn a_broken_secret_is_mended_and_its_foreign_keys_stay() {
     let (client, _faults) = recorded();
     let running = start(&client).await.unwrap();
     let before = authorities(&client).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_secret_that_is_broken_is_mended_and_what_else_it_holds_stays() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_swapped_is_served_as_soon_as_its_authority_is_published() {
+async fn a_swapped_secret_is_served_once_its_authority_is_published() {
     let (client, _faults) = recorded();
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     api.create(&PostParams::default(), &configuration("ours", &json!({"hooks": "ours"}))).await.unwrap();
@@ -201,7 +201,7 @@ fn configuration(name: &str, labels: &Value) -> ValidatingWebhookConfiguration {
 }
 
 #[tokio::test]
-async fn labelled_configurations_are_told_whom_to_trust_again_and_again() {
+async fn labelled_configurations_get_the_authorities_each_round() {
     let (client, faults) = recorded();
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     for (name, labels) in [("ours", json!({"hooks": "ours"})), ("theirs", json!({}))] {

@@ -42,7 +42,7 @@ pub(super) struct Read {
     pub(super) rollout: Arc<Entry>,
 }
 
-/// What is known of one schedule's rollouts, so that each change can be judged.
+/// The known state of one schedule's rollouts, so that each change can be judged.
 pub(crate) struct RolloutChecker {
     pub(super) kind: Kind,
     rollouts: BTreeMap<String, Arc<Entry>>,

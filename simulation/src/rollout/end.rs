@@ -28,7 +28,7 @@ const TURNS: usize = 3;
 /// Time in which an unchanged cluster must cost no write.
 const STILL: Duration = Duration::from_secs(30);
 
-/// What is left of a rollout without faults.
+/// The remains of a rollout without faults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EndState {
     objects: BTreeMap<Place, Value>,

@@ -1,4 +1,4 @@
-//! What people write in schedules of rollouts: one component type, one application, its rollouts.
+//! The writes of people in schedules of rollouts: one component type, one application, its rollouts.
 
 use serde_json::{Value, json};
 use vela_embedded::objects::component_definition;

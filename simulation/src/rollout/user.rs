@@ -1,4 +1,4 @@
-//! What people do to rollouts: begin, turn round, edit, hold, abandon, give up; and pods that fail under them.
+//! The actions of people on rollouts: begin, turn round, edit, hold, abandon, give up; and pods that fail under them.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -21,9 +21,9 @@ const REVISIONS: &str = "applicationrevisions.core.oam.dev";
 const COMPONENT: &str = "app.oam.dev/component";
 const REVISION: &str = "app.oam.dev/appRevision";
 
-/// What is known of the workflows of one schedule.
+/// The known state of one schedule's workflows.
 pub(crate) struct WorkflowChecker {
-    /// What steps sent.
+    /// The messages of steps.
     outside: Outside,
     /// The component that the first step of each revision applies.
     first: BTreeMap<String, String>,
@@ -129,7 +129,7 @@ fn is_same_run(before: &Value, now: &Value) -> bool {
     ["appRevision", "startTime"].iter().all(|field| before[field] == now[field] && !now[field].is_null())
 }
 
-/// What has succeeded has succeeded.
+/// A step that has succeeded stays so.
 fn goes_on(before: &Value, now: &Value) -> Result<(), Violation> {
     for done in steps(before).filter(|step| step["phase"] == "succeeded" && step["type"] != "step-group") {
         let is_done = |step: &Value| step["id"] == done["id"] && step["phase"] == "succeeded";

@@ -1,4 +1,5 @@
-//! What people do to a workflow: they define its steps, resume it, forget how far it is, and ask for another run.
+//! The actions of people on a workflow: they define its steps, resume it, forget how far it is, and ask for another
+//! run.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ fn go_on(step: &mut Value) {
     }
 }
 
-/// What `vela workflow restart` writes: nothing is known of the run any more.
+/// The write of `vela workflow restart`: the run is forgotten.
 pub(crate) fn forget(cluster: &SimulatedCluster) {
     write(cluster, &Value::Null);
 }

@@ -90,7 +90,7 @@ async fn versions_are_chosen_alike() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_missing_alike_and_what_is_broken_is_told_alike() {
+async fn missing_and_broken_definitions_are_reported_alike() {
     let readers = readers().await;
     let asked = definitions(&[
         (DefinitionKind::Component, "webservise"),

@@ -1,6 +1,6 @@
-//! What a place in a program can refer to: names with the shape of their values, innermost first.
+//! The names that a place in a program can refer to, with the shape of their values, innermost first.
 
-/// What is known of a value.
+/// The known shape of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A whole number.

@@ -32,7 +32,7 @@ fn counts(store: &FakeStore) -> [i64; 3] {
 }
 
 #[test]
-fn pods_change_in_place_from_the_highest_as_far_as_the_partition_lets_them() {
+fn pods_change_in_place_from_the_highest_to_the_partition() {
     let rolling = json!({"podUpdatePolicy": "InPlaceIfPossible", "paused": true, "maxUnavailable": 2});
     let mut store = FakeStore::default();
     store.create(ADVANCED, set(5, rolling), start());

@@ -54,7 +54,7 @@ fn with(replicas: i64, strategy: Value) -> FakeStore {
 }
 
 #[test]
-fn a_paused_set_changes_nothing_and_a_partition_keeps_so_many_old() {
+fn a_paused_set_rests_and_a_partition_keeps_old_pods() {
     let mut store = with(5, json!({"type": "InPlaceIfPossible"}));
     let set = store.one(RESOURCE, "c");
     assert_eq!(store.counts(), [5, 5, 5, 5]);
@@ -88,7 +88,7 @@ fn a_paused_set_changes_nothing_and_a_partition_keeps_so_many_old() {
 }
 
 #[test]
-fn no_more_pods_are_missing_than_may_be_and_replaced_ones_are_others() {
+fn replaced_pods_are_new_and_stay_within_max_unavailable() {
     for (kind, stays) in [("ReCreate", false), ("InPlaceIfPossible", true)] {
         let mut store = with(4, json!({"type": kind, "maxUnavailable": 1}));
         let before = store.uids();
@@ -111,7 +111,7 @@ fn no_more_pods_are_missing_than_may_be_and_replaced_ones_are_others() {
 }
 
 #[test]
-fn a_pod_that_changes_in_place_is_not_ready_in_any_step_before_its_new_container_runs() {
+fn a_pod_changing_in_place_is_unready_until_its_container_runs() {
     let mut store = with(1, json!({"type": "InPlaceIfPossible"}));
     store.edit_image("i:2");
     let step = crate::simulate::reconcile(&store, RESOURCE, "n", "c", start());
@@ -126,7 +126,7 @@ fn a_pod_that_changes_in_place_is_not_ready_in_any_step_before_its_new_container
 }
 
 #[test]
-fn what_cannot_change_in_place_is_replaced_and_a_pod_that_fails_stops_the_rest() {
+fn other_changes_replace_pods_and_a_failing_pod_stops_the_rest() {
     let mut store = with(3, json!({"type": "InPlaceIfPossible", "maxUnavailable": 1}));
     let before = store.uids();
     store.edit(&[("spec.template.spec.hostNetwork", json!(true))]);

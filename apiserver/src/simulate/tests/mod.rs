@@ -207,7 +207,7 @@ fn a_failing_image_keeps_the_rollout_waiting_until_its_deadline() {
 }
 
 #[test]
-fn a_paused_deployment_says_so_and_misses_no_pods_that_it_never_made() {
+fn a_paused_deployment_reports_it_and_misses_no_pods() {
     let mut store = FakeStore::default();
     let mut paused = deployment(2, "nginx:1");
     paused["spec"]["paused"] = true.into();
@@ -242,7 +242,7 @@ fn what_a_deleted_deployment_owned_goes() {
 }
 
 #[test]
-fn foreground_deletion_waits_for_the_dependents_and_orphans_stay() {
+fn foreground_deletion_waits_for_dependents_and_orphans_stay() {
     let mut store = FakeStore::default();
     store.create("deployments.apps", deployment(1, "nginx:1"), start());
     store.settle(start());

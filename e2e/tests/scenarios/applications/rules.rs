@@ -14,8 +14,7 @@ const POSTPONED: &str = "an application one of whose objects the API server refu
 const DETECTED: &str = "the status tells the kind of a workload that its definition leaves open";
 const COUNTED: &str =
     "a component whose definition says nothing of its status tells how many of its pods are ready";
-const RECORDED: &str =
-    "an application with a rollout-template annotation is only recorded, as in 1.0: another controller deploys it";
+const RECORDED: &str = "an application with a rollout-template annotation is only recorded, as in 1.0: another controller deploys it";
 const OTHERS: &str =
     "the namespace that the recorded application found belonged to another one of the recording";
 const ROLLOUT_OF_0_3: &str = "the type `rollout` is the trait of 0.3: an application that means the one of KubeVela 1.1 is refused at its parameters, \

@@ -45,7 +45,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What the API server said to one write.
+/// The answer of the API server to one write.
 enum Answer {
     Accepted,
     Refused(String),

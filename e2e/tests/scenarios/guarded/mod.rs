@@ -25,7 +25,7 @@ use authors::Authors;
 
 /// Where the replicas keep their certificate and their lease.
 const HOME: &str = "vela-system";
-/// What the replicas call their authorities.
+/// The name of the replicas' authorities.
 const AUTHORITY: &str = "webhook-authority";
 /// How long each fault lasts.
 const LASTS: Duration = Duration::from_secs(2);
@@ -177,7 +177,8 @@ fn expired(authority_key: &str) -> Result<(String, String)> {
     Ok((params.signed_by(&key, &issuer)?.pem(), key.serialize_pem()))
 }
 
-/// What the leader alone may write. Certificates and whom to trust are everybody's, and everybody writes the same.
+/// The objects that the leader alone may write. Certificates and whom to trust are everybody's, and everybody writes
+/// the same.
 fn of_the_leader(seen: Vec<Seen>) -> Vec<Seen> {
     let of_webhooks =
         ["/namespaces/vela-system/secrets", "webhookconfigurations/", "customresourcedefinitions/"];

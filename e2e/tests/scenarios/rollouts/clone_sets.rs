@@ -36,7 +36,9 @@ fn clone_sets_are_rolled_out_as_in_the_example() {
         let target = Target::alone("rollout-cloneset").await?;
         install(&target).await?;
         let Some(manager) = Manager::start(&target, &repository("e2e/controlplane")).await? else {
-            println!("skipped: without the real OpenKruise no manager plays CloneSets on a real control plane");
+            println!(
+                "skipped: without the real OpenKruise no manager plays CloneSets on a real control plane"
+            );
             return Ok(());
         };
         let client = target.cluster().client().clone();

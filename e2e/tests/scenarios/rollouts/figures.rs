@@ -1,4 +1,5 @@
-//! What a rollout costs: time between two batches, and a hundred rollouts at the same time. Printed, not judged.
+//! Measures the price of a rollout: time between two batches, and a hundred rollouts at the same time. Printed, not
+//! judged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

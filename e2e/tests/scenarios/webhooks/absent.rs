@@ -107,7 +107,7 @@ pub(super) async fn gone(target: &Target, api_version: &str, kind: &str, name: &
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask e2e --real"]
-fn a_controller_that_is_away_stops_neither_an_installation_nor_a_deletion() {
+fn an_absent_controller_stops_no_installation_or_deletion() {
     on_a_control_plane(async {
         let target = Target::alone("absent").await?;
         let lived = live(&target).await;

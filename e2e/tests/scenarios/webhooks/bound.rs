@@ -48,7 +48,7 @@ async fn bound(target: &Target, image: &str) -> Result<Value> {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask e2e --real"]
-fn what_a_service_binding_names_comes_into_the_workload_of_an_application() {
+fn a_service_binding_reaches_the_workload_of_an_application() {
     on_a_control_plane(async {
         let target = Target::open("bound").await?;
         let secret = format!("--webhook-cert-secret={}", target.namespace());

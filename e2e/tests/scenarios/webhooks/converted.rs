@@ -40,7 +40,7 @@ async fn strategy(target: &Target, wanted: &str) -> Result<()> {
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask e2e --real"]
-fn each_version_of_an_application_is_read_in_its_own_form_where_that_was_asked_for() {
+fn each_version_of_an_application_is_read_in_its_own_form() {
     on_a_control_plane(async {
         let target = Target::alone("converted").await?;
         let lived = live(&target).await;

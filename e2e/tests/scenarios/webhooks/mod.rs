@@ -101,7 +101,7 @@ pub(crate) fn application(name: &str, properties: Value) -> Value {
     })
 }
 
-/// What the API server says to an Application: nothing when it takes it.
+/// The answer of the API server to an Application: nothing when it takes it.
 async fn refusal(target: &Target, name: &str, properties: Value) -> Option<String> {
     target.cluster().apply(&application(name, properties)).await.err().map(|error| error.to_string())
 }
@@ -149,7 +149,7 @@ fn a_broken_application_is_refused_where_it_is_broken() {
     });
 }
 
-/// Who signs certificates.
+/// The issuer of certificates.
 pub(crate) fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = CertificateParams::new(Vec::<String>::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -181,7 +181,7 @@ fn fill(folder: &Path, name: &str, signer: &CertifiedIssuer<'static, KeyPair>, t
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask e2e --real"]
-fn a_change_of_certificate_and_authority_is_noticed_by_no_author() {
+fn no_author_notices_a_change_of_certificate_and_authority() {
     on_a_control_plane(async {
         let target = Target::open("rotated").await?;
         let folder = target.home().join("certs");

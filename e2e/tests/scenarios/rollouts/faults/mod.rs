@@ -1,4 +1,4 @@
-//! What goes wrong around a rollout: no pod is missing beyond the bound, the condition says why it waits and what to do, and it goes on.
+//! Faults around a rollout: no pod is missing beyond the bound, the condition says why it waits and what to do, and it goes on.
 //!
 //! Each fault has a namespace of its own, and all of them happen at the same time.
 
@@ -33,7 +33,7 @@ const DEFINITION: &str = "output: {\n\tapiVersion: \"apps/v1\"\n\tkind: \"Deploy
 type Story<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
 #[test]
-fn whatever_goes_wrong_around_a_rollout_is_told_and_costs_no_pod() {
+fn errors_around_a_rollout_are_reported_and_cost_no_pod() {
     scenario(async {
         let target = Target::open("rollout-faults").await?;
         end_well(vec![
