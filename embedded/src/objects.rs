@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 ///
 /// The text of a kind cannot be read; a test of the kinds proves that it can.
 pub fn kinds() -> Result<Vec<Value>, String> {
-    let crds = vela_crds::crds().map_err(|error| error.to_string())?;
-    crds.into_iter().map(|crd| serde_json::to_value(crd).map_err(|error| error.to_string())).collect()
+    vela_crds::crd_values().map_err(|error| error.to_string())
 }
 
 /// A namespace.

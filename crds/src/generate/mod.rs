@@ -47,10 +47,7 @@ pub struct CrdFile {
 const NEEDS_SPEC: &[&str] = &["Autoscaler", "MetricsTrait"];
 
 /// Every CRD of core.oam.dev and standard.oam.dev, generated from the types.
-///
-/// # Errors
-/// Which type gave a schema that cannot be a CRD's: a mistake in this crate.
-pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+fn generated() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
         AppDeployment::crd(),
         app_rollout()?,
@@ -132,21 +129,12 @@ pub fn harbor_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     goharbor::crds(&volume)
 }
 
-/// Every CRD of core.oam.dev and standard.oam.dev as YAML documents in one text.
-///
-/// # Errors
-/// Those of [`crds`].
-pub fn crd_yaml() -> Result<String, GenerateError> {
-    let files = files(crds()?)?;
-    Ok(files.iter().map(|file| file.yaml.as_str()).collect::<Vec<_>>().join("---\n"))
-}
-
 /// Every CRD as a file of `crds/yaml`, those of dapr.io and goharbor.io as well.
 ///
 /// # Errors
-/// Those of [`crds`], [`dapr_crds`] and [`harbor_crds`], and a CRD that cannot be written as YAML.
+/// Those of [`dapr_crds`] and [`harbor_crds`], which type gave a schema that cannot be a CRD's, and a CRD that cannot be written as YAML.
 pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
-    files(crds()?.into_iter().chain(dapr_crds()?).chain(harbor_crds()?))
+    files(generated()?.into_iter().chain(dapr_crds()?).chain(harbor_crds()?))
 }
 
 fn files(crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Result<Vec<CrdFile>, GenerateError> {
@@ -163,6 +151,20 @@ fn files(crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Result<Vec
         files.push(CrdFile { file: format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural), yaml });
     }
     Ok(files)
+}
+
+/// The text of `crds/crds.json`: each CRD of core.oam.dev and standard.oam.dev in a line of its own.
+///
+/// # Errors
+/// Which type gave a schema that cannot be a CRD's: a mistake in this crate.
+pub fn crd_lines() -> Result<String, GenerateError> {
+    let mut lines = String::new();
+    for crd in generated()? {
+        let line = serde_json::to_value(&crd).map(|value| value.to_string());
+        lines.push_str(&line.map_err(|source| GenerateError::Schema { crd: name_of(&crd), source })?);
+        lines.push('\n');
+    }
+    Ok(lines)
 }
 
 /// AppRollout: the target is named in one spelling or the other.

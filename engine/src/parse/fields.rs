@@ -40,12 +40,13 @@ const SCHEMA_DEPTH: usize = 16;
 
 /// The schema of `spec` in the kind as it is registered; `null` where it cannot be made.
 static SPEC_SCHEMA: LazyLock<Json> = LazyLock::new(|| {
-    let all = vela_crds::crds().unwrap_or_default();
-    let found = all.into_iter().find(|crd| crd.spec.names.kind == "Application");
-    let versions = found.map(|crd| crd.spec.versions).unwrap_or_default();
-    let stored = versions.into_iter().find(|version| version.storage);
-    let schema = stored.and_then(|version| serde_json::to_value(version.schema).ok()).unwrap_or_default();
-    schema.pointer("/openAPIV3Schema/properties/spec/properties").cloned().unwrap_or_default()
+    let all = vela_crds::crd_values().unwrap_or_default();
+    let application = all.iter().find(|crd| crd["spec"]["names"]["kind"] == "Application");
+    let versions = application.and_then(|crd| crd["spec"]["versions"].as_array());
+    let stored = versions.into_iter().flatten().find(|version| version["storage"] == true);
+    let fields = stored
+        .and_then(|version| version.pointer("/schema/openAPIV3Schema/properties/spec/properties"));
+    fields.cloned().unwrap_or_default()
 });
 
 pub(super) const SPEC: &[&str] = &["components", "policies", "workflow", "rolloutPlan"];

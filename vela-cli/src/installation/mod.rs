@@ -22,14 +22,10 @@ const METRICS_PORT: u16 = 8080;
 
 /// Every object, in the order they are applied.
 pub(crate) fn objects() -> Result<Vec<Value>> {
-    let unusable = |error: String| Error::internal(format!("what vela installs cannot be made: {error}"));
-    let crds = vela_crds::crds().map_err(|error| unusable(error.to_string()))?;
-    let crds = serde_json::to_value(crds).map_err(|error| unusable(error.to_string()))?;
     let mut objects =
         vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})];
-    if let Value::Array(crds) = crds {
-        objects.extend(crds);
-    }
+    let crds = vela_crds::crd_values();
+    objects.extend(crds.map_err(|error| Error::internal(format!("a CRD of vela cannot be read: {error}")))?);
     objects.extend(definitions());
     Ok(objects)
 }

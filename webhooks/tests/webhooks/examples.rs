@@ -94,7 +94,7 @@ fn base_snapshot(examples: &[Example]) -> Snapshot {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         insert_kind(&mut snapshot, api_version, kind, plural, group);
     }
-    let ours = vela_crds::crds().unwrap().into_iter().map(|crd| serde_json::to_value(crd).unwrap());
+    let ours = vela_crds::crd_values().unwrap().into_iter();
     let foreign =
         documents(&cases::folder("conformance/crds/foreign")).into_iter().map(|d| d.value().clone());
     let own =
