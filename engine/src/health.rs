@@ -177,12 +177,11 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         };
         (health, shown)
     };
-    let (mut workload, details) = match graph.is_withheld(index) {
-        true => (Health { healthy: false, message: WITHHELD.to_owned() }, Details::new()),
-        false => {
-            let live = live(objects.first().map(|object| object.key()), observed);
-            judge(&component.definition, &component.properties, live)
-        }
+    let key = objects.first().map(|object| object.key());
+    let (mut workload, details) = match (graph.is_withheld(index), left_away(key.iter(), observed)) {
+        (true, _) => (Health { healthy: false, message: WITHHELD.to_owned() }, Details::new()),
+        (false, Some(health)) => (health, Details::new()),
+        (false, None) => judge(&component.definition, &component.properties, live(key, observed)),
     };
     if let Some(problem) =
         problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed)
@@ -203,9 +202,12 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
             let late = trait_.definition.stage() == Ok(Stage::PostDispatch);
             let waits = waits(graph, index, number);
             let pending = waits.is_some();
-            let (health, details) = match waits.or_else(|| problem(own(), observed)) {
-                Some(message) => (Health { healthy: false, message }, Details::new()),
-                None => judge(
+            let keys: Vec<ObjectKey> = own().collect();
+            let absent = left_away(keys.iter(), observed);
+            let (health, details) = match (waits.or_else(|| problem(own(), observed)), absent) {
+                (Some(message), _) => (Health { healthy: false, message }, Details::new()),
+                (None, Some(health)) => (health, Details::new()),
+                (None, None) => judge(
                     &trait_.definition,
                     &trait_.properties,
                     Health { healthy: true, message: String::new() },
@@ -216,6 +218,13 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         .collect();
     let healthy = workload.healthy && traits.iter().all(|trait_| trait_.health.healthy);
     ComponentHealth { healthy, workload, details, traits }
+}
+
+/// The health where a user deleted one of these objects and a policy keeps it away: that is as it should be.
+fn left_away<'k>(mut keys: impl Iterator<Item = &'k ObjectKey>, observed: &Observed) -> Option<Health> {
+    let key = keys.find(|key| observed.is_left_away(key))?;
+    let message = format!("{key} was deleted, and the policy apply-once does not make it again");
+    Some(Health { healthy: true, message })
 }
 
 /// Why the objects of a trait are not made yet.
@@ -269,7 +278,7 @@ fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option
             let names_object = error.contains(&key.to_string());
             return Some(if names_object { error.to_owned() } else { format!("{key}: {error}") });
         }
-        if observed.object(&key).is_none() {
+        if observed.object(&key).is_none() && !observed.is_left_away(&key) {
             return Some(format!("{key} is not there yet"));
         }
     }

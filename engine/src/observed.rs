@@ -74,6 +74,7 @@ pub struct Observed {
     objects: BTreeMap<ObjectKey, Json>,
     errors: BTreeMap<ObjectKey, String>,
     refused: BTreeSet<ObjectKey>,
+    left_away: BTreeSet<ObjectKey>,
 }
 
 impl Observed {
@@ -106,6 +107,16 @@ impl Observed {
     /// Was it refused, so that only another manifest or right helps?
     pub fn is_refused(&self, key: &ObjectKey) -> bool {
         self.refused.contains(key)
+    }
+
+    /// An object that a user deleted and that a policy keeps from being made again.
+    pub fn insert_left_away(&mut self, key: ObjectKey) {
+        self.left_away.insert(key);
+    }
+
+    /// Did a user delete it, and does a policy keep it from being made again?
+    pub fn is_left_away(&self, key: &ObjectKey) -> bool {
+        self.left_away.contains(key)
     }
 
     /// The live object, if it was seen.

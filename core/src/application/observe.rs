@@ -11,6 +11,9 @@ pub(crate) fn observe(applied: &Applied) -> Observed {
     for (name, object) in applied.live() {
         observed.insert_named(name.clone(), json(object));
     }
+    for name in applied.left_away() {
+        observed.insert_left_away(name.clone());
+    }
     for (name, error) in applied.errors() {
         match applied.is_lasting(name) {
             true => observed.insert_refusal(name.clone(), error.clone()),

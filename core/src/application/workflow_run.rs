@@ -336,6 +336,10 @@ impl Effects for StepEffects<'_, '_, '_, '_> {
         self.components.apply(nodes).await
     }
 
+    fn is_made(&self, node: usize) -> bool {
+        self.components.is_made(node)
+    }
+
     async fn look(
         &mut self,
         nodes: &[usize],

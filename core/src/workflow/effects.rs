@@ -19,6 +19,9 @@ pub(crate) trait Effects: Reach {
     /// Apply these nodes, several at the same time.
     async fn apply(&mut self, nodes: &[usize]) -> Result<(), Self::Error>;
 
+    /// Did a former reconcile make every object of this node?
+    fn is_made(&self, node: usize) -> bool;
+
     /// The result of a step that applies these nodes and gives these values; nothing where one is to be applied.
     async fn look(
         &mut self,

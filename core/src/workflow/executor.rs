@@ -29,19 +29,14 @@ pub(crate) struct Executed {
     pub(crate) idle: Idle,
 }
 
-/// Runs the steps as far as they may go on. It applies the components of finished steps as well: they stay as the
-/// application says.
+/// Runs the steps as far as they may go on.
 pub(crate) async fn execute<E: Effects>(
     plan: &Plan,
     machine: &mut Machine<'_>,
     effects: &mut E,
     now: fn() -> Timestamp,
 ) -> Result<Executed, E::Error> {
-    let done = machine.status().all().filter(|step| step.phase == StepPhase::Succeeded);
-    let mut begun: BTreeSet<usize> = done.flat_map(|step| plan.nodes_of_step(&step.name)).copied().collect();
-    if !begun.is_empty() {
-        effects.apply(&begun.iter().copied().collect::<Vec<_>>()).await?;
-    }
+    let mut begun = apply_begun(plan, machine, effects).await?;
     // Every step is given out once, and their number is limited.
     loop {
         let task = match machine.next(now()) {
@@ -69,6 +64,48 @@ pub(crate) async fn execute<E: Effects>(
         };
         machine.report(&task.name, outcome, now());
         effects.store(machine.status(), machine.values(), first).await?;
+    }
+}
+
+/// Applies the components of finished steps again, so that they stay as the application says. A step that failed, for
+/// example because its time was up, may have made its components or not: those that it made are applied again, too.
+async fn apply_begun<E: Effects>(
+    plan: &Plan,
+    machine: &Machine<'_>,
+    effects: &mut E,
+) -> Result<BTreeSet<usize>, E::Error> {
+    let of_phase = |phase| {
+        let steps = machine.status().all().filter(move |step| step.phase == phase);
+        steps.flat_map(|step| plan.nodes_of_step(&step.name)).copied()
+    };
+    let mut begun: BTreeSet<usize> = of_phase(StepPhase::Succeeded).collect();
+    if !begun.is_empty() {
+        effects.apply(&begun.iter().copied().collect::<Vec<_>>()).await?;
+    }
+    let made: Vec<usize> = of_phase(StepPhase::Failed).filter(|node| effects.is_made(*node)).collect();
+    apply_due(&made, &mut begun, effects).await?;
+    Ok(begun)
+}
+
+/// Applies each of these nodes as soon as those it depends on are healthy.
+async fn apply_due<E: Effects>(
+    nodes: &[usize],
+    begun: &mut BTreeSet<usize>,
+    effects: &mut E,
+) -> Result<(), E::Error> {
+    // Each round but the last applies a node more.
+    loop {
+        let mut due = Vec::new();
+        for node in nodes.iter().filter(|node| !begun.contains(*node)) {
+            if effects.look(&[*node], &[]).await?.is_none() {
+                due.push(*node);
+            }
+        }
+        if due.is_empty() {
+            return Ok(());
+        }
+        begun.extend(&due);
+        effects.apply(&due).await?;
     }
 }
 
@@ -110,20 +147,7 @@ async fn deploy<E: Effects>(
         return Ok(StepOutcome::Suspend { field: APPROVAL.to_owned(), duration: None, message });
     }
     let nodes = plan.nodes_of_step(&task.name);
-    // Each round but the last applies a node more.
-    loop {
-        let mut due = Vec::new();
-        for node in nodes.iter().filter(|node| !begun.contains(*node)) {
-            if effects.look(&[*node], &[]).await?.is_none() {
-                due.push(*node);
-            }
-        }
-        if due.is_empty() {
-            break;
-        }
-        begun.extend(&due);
-        effects.apply(&due).await?;
-    }
+    apply_due(nodes, begun, effects).await?;
     if nodes.is_empty() {
         return Ok(StepOutcome::done());
     }

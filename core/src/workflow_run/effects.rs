@@ -210,6 +210,10 @@ impl Effects for RunEffects<'_> {
         Ok(())
     }
 
+    fn is_made(&self, _node: usize) -> bool {
+        false
+    }
+
     async fn look(
         &mut self,
         _nodes: &[usize],

@@ -185,6 +185,13 @@ async fn what_is_applied_once_is_not_looked_after() {
     cluster.resync("settings").await;
     assert_eq!(text(&cluster, "one").await.as_deref(), Some("by hand"));
     assert_eq!(text(&cluster, "two").await, None, "and it is not made again");
+    // It is as the policy says, so the application is healthy.
+    cluster.phase("shop", "running").await;
+    let services = cluster.application("shop").await["status"]["services"].clone();
+    let two = services.as_array().unwrap().iter().find(|service| service["name"] == "two").unwrap();
+    assert_eq!(two["healthy"], true, "{services}");
+    let said = two["message"].as_str().unwrap();
+    assert!(said.contains("ConfigMap default/two was deleted"), "{services}");
     // Neither a label nor an annotation of the application is a new revision of it.
     let marks = json!({"metadata": {"labels": {"team": "blue"}, "annotations": {"example.com/poke": "1"}}});
     cluster.patch("core.oam.dev/v1beta1", "Application", "shop", marks).await;

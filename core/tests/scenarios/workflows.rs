@@ -228,3 +228,38 @@ async fn a_component_takes_what_another_one_gives() {
     };
     assert!(image(&cluster.deployment("front").await));
 }
+
+/// `back`, which never gets healthy, within four seconds; then `front` whatever came of it.
+fn slow() -> Value {
+    json!([
+        applies(
+            "back",
+            &json!({
+                "timeout": "4s", "outputs": [{"name": "replicas", "valueFrom": "\"\\(output.spec.replicas)\""}],
+            })
+        ),
+        applies("front", &json!({"if": "always"})),
+    ])
+}
+
+#[tokio::test]
+async fn components_of_a_step_that_timed_out_stay_the_applications() {
+    let cluster = TestCluster::new().await;
+    let mut shop = shop(&slow());
+    shop["spec"]["components"][0]["properties"]["image"] = json!("example/simulate-fail-image-pull:1");
+    cluster.create(shop).await;
+    cluster.phase("shop", "workflowFailed").await;
+    let shop = cluster.application("shop").await;
+    assert_eq!(phases(&shop), ["back failed", "front succeeded"], "{}", shop["status"]);
+    let services = shop["status"]["services"].as_array().unwrap().clone();
+    assert_eq!(services.len(), 2, "{}", shop["status"]);
+    let applied = shop["status"]["appliedResources"].to_string();
+    assert!(applied.contains("back"), "{applied}");
+    // What it made is looked after.
+    cluster.delete("apps/v1", "Deployment", "back").await;
+    let back = || async { cluster.deployment("back").await.is_some() };
+    until_or("the Deployment is made again", back, |there| *there).await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.gone("apps/v1", "Deployment", "back").await;
+}

@@ -124,8 +124,7 @@ fn narrower(reference: &Value, ours: &Value, path: &str, found: &mut Vec<String>
 #[test]
 fn takes_what_the_reference_crds_take() {
     let reference = vela_testkit::cases::folder("conformance/crds");
-    let ours: Vec<Value> =
-        vela_crds::crd_values().unwrap();
+    let ours: Vec<Value> = vela_crds::crd_values().unwrap();
     let ours = schemas(ours);
     let mut found = Vec::new();
     let mut compared = 0;

@@ -44,8 +44,8 @@ static SPEC_SCHEMA: LazyLock<Json> = LazyLock::new(|| {
     let application = all.iter().find(|crd| crd["spec"]["names"]["kind"] == "Application");
     let versions = application.and_then(|crd| crd["spec"]["versions"].as_array());
     let stored = versions.into_iter().flatten().find(|version| version["storage"] == true);
-    let fields = stored
-        .and_then(|version| version.pointer("/schema/openAPIV3Schema/properties/spec/properties"));
+    let fields =
+        stored.and_then(|version| version.pointer("/schema/openAPIV3Schema/properties/spec/properties"));
     fields.cloned().unwrap_or_default()
 });
 

@@ -59,6 +59,7 @@ impl DebugRecord {
 pub(super) fn outcome(outcome: &StepOutcome) -> String {
     let (word, message) = match outcome {
         StepOutcome::Done { message, .. } => ("done", message),
+        StepOutcome::Unhealthy { .. } => return "waits: its components are not healthy".to_owned(),
         StepOutcome::Wait { message } => ("waits", message),
         StepOutcome::Suspend { message, .. } => ("is suspended", message),
         StepOutcome::Fail { message } => ("has failed", message),

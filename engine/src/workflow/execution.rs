@@ -109,6 +109,7 @@ impl Execution {
             StepOutcome::Suspend { field, duration, message } => {
                 StepOutcome::Suspend { field, duration, message: hide(message) }
             }
+            unhealthy @ StepOutcome::Unhealthy { .. } => unhealthy,
             StepOutcome::Wait { message } => StepOutcome::Wait { message: hide(message) },
             StepOutcome::Fail { message } => StepOutcome::Fail { message: hide(message) },
             StepOutcome::Break { message } => StepOutcome::Break { message: hide(message) },

@@ -155,6 +155,11 @@ impl StepSpec {
     pub fn is_group(&self) -> bool {
         self.type_ == STEP_GROUP
     }
+
+    /// Does it apply components of the application?
+    pub fn applies_components(&self) -> bool {
+        matches!(self.type_.as_str(), APPLY_COMPONENT | DEPLOY)
+    }
 }
 
 /// Is it this value, or something in it?

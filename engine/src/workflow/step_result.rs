@@ -6,7 +6,7 @@ use super::machine::StepOutcome;
 use super::spec::StepOutput;
 use crate::graph::Graph;
 use crate::health;
-use crate::observed::Observed;
+use crate::observed::{ObjectKey, Observed};
 use crate::render::{Role, Templates};
 use crate::steps;
 
@@ -29,12 +29,10 @@ pub fn applied(
             return Some(StepOutcome::Wait { message: format!("waiting: {missing}") });
         }
         let objects = graph.objects_of(*node);
-        if !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_none()) {
+        let is_unseen = |key: &ObjectKey| observed.object(key).is_none() && !observed.is_left_away(key);
+        if !objects.is_empty() && objects.iter().all(|object| is_unseen(&object.key())) {
             return awaited(graph, *node, &healthy);
         }
-    }
-    if !nodes.iter().all(|node| healthy(*node)) {
-        return Some(StepOutcome::Wait { message: "wait healthy".to_owned() });
     }
     let live = live_value(graph, nodes, observed);
     let given = |output: &StepOutput| {
@@ -42,7 +40,10 @@ pub fn applied(
         given.map_err(|found| found.iter().next().map_or_else(String::new, |first| first.message.clone()))
     };
     let outputs = outputs.iter().map(|output| (output.name.clone(), given(output))).collect();
-    Some(StepOutcome::Done { outputs, message: String::new() })
+    Some(match nodes.iter().all(|node| healthy(*node)) {
+        true => StepOutcome::Done { outputs, message: String::new() },
+        false => StepOutcome::Unhealthy { outputs },
+    })
 }
 
 /// The components that one depends on and that are not healthy yet.

@@ -89,6 +89,30 @@ fn what_takes_too_long_fails_and_is_not_run_once_more() {
 }
 
 #[test]
+fn a_step_that_timed_out_gives_the_outputs_of_that_moment() {
+    let steps = json!([
+        {"name": "a", "type": "apply-component", "timeout": "5s", "properties": {"component": "a"},
+         "outputs": [{"name": "why", "valueFrom": "output.status.reason"}]},
+        {"name": "b", "type": "t", "if": "always", "inputs": [{"from": "why", "parameterKey": "text"}]},
+    ]);
+    let unhealthy = || StepOutcome::Unhealthy { outputs: vec![("why".to_owned(), Ok(json!("no image")))] };
+    let mut run = TestRun::in_order(&steps);
+    assert_eq!(run.pass(|_| unhealthy()).1, after(1));
+    assert_eq!(run.message("a"), "wait healthy");
+    run.wait(5);
+    let (executed, idle) = run.pass(|task| match task.name.as_str() {
+        "a" => unhealthy(),
+        _ => {
+            assert_eq!(task.properties["text"], "no image");
+            StepOutcome::done()
+        }
+    });
+    assert_eq!((executed, idle), (vec!["a".to_owned(), "b".to_owned()], ended(RunPhase::Failed)));
+    assert_eq!(run.phases(), ["a failed/Timeout", "b succeeded"]);
+    assert_eq!(run.message("a"), "it took longer than its timeout of 5s");
+}
+
+#[test]
 fn time_that_a_step_waited_for_others_is_not_its_own() {
     let steps = json!([
         {"name": "a", "type": "t"},

@@ -12,6 +12,7 @@ use vela_engine::ObjectKey;
 pub(crate) struct Applied {
     live: BTreeMap<ObjectKey, Arc<DynamicObject>>,
     errors: BTreeMap<ObjectKey, String>,
+    left_away: BTreeSet<ObjectKey>,
     /// How many of the errors need no further try: only a change, which wakes us, can help.
     refused: usize,
     /// Something is to be made again, and its former object is still there.
@@ -26,6 +27,8 @@ pub(crate) struct Applied {
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) live: Vec<(ObjectKey, Arc<DynamicObject>)>,
+    /// Objects that a user deleted, and that a policy keeps from being made again.
+    pub(super) left_away: Vec<ObjectKey>,
     /// The first failure, which leaves the rest of the component alone.
     pub(super) error: Option<(ObjectKey, String)>,
     /// Only a change of the application or of the object can help against it.
@@ -42,6 +45,7 @@ impl Applied {
         Self {
             live: BTreeMap::new(),
             errors: BTreeMap::new(),
+            left_away: BTreeSet::new(),
             refused: 0,
             waiting_for_room: false,
             lasting: BTreeSet::new(),
@@ -52,6 +56,7 @@ impl Applied {
 
     pub(super) fn add(&mut self, part: Part) {
         self.live.extend(part.live);
+        self.left_away.extend(part.left_away);
         if part.is_final {
             self.refused += usize::from(part.error.is_some());
         }
@@ -87,6 +92,11 @@ impl Applied {
     /// The failed writes, with their reasons.
     pub(crate) fn errors(&self) -> &BTreeMap<ObjectKey, String> {
         &self.errors
+    }
+
+    /// The objects that a user deleted, and that a policy keeps from being made again.
+    pub(crate) fn left_away(&self) -> &BTreeSet<ObjectKey> {
+        &self.left_away
     }
 
     /// Does another try of this object end alike?

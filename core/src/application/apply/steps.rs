@@ -64,6 +64,12 @@ impl<'w> Components<'w> {
         let nodes = nodes.iter().filter_map(|index| desired.nodes.get(*index)).collect();
         self.writer.write(nodes, &mut self.applied).await
     }
+
+    /// Did a former reconcile make every object of this node?
+    pub(in crate::application) fn is_made(&self, node: usize) -> bool {
+        let node = self.desired.nodes.get(node);
+        node.is_some_and(|node| node.pieces.iter().all(|piece| self.writer.is_made(&piece.owned())))
+    }
 }
 
 impl Components<'_> {

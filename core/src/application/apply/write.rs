@@ -149,6 +149,11 @@ impl<'a> ComponentWriter<'a> {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Did a former reconcile make this object? The record names its uid since.
+    pub(super) fn is_made(&self, owned: &Owned) -> bool {
+        self.before.entries.get(owned).is_some_and(|entry| !entry.unwanted && entry.uid.is_some())
+    }
+
     async fn write_timed(&self, node: &Node) -> Result<Part, Cause<Error>> {
         let began = tokio::time::Instant::now();
         let written = self.write_node(node).await;
@@ -175,7 +180,7 @@ impl<'a> ComponentWriter<'a> {
                     part.later = Some(Some(CONFLICT_WAIT));
                     break;
                 }
-                Ok(Written::Absent) => {}
+                Ok(Written::Absent) => part.left_away.push(piece.name.clone()),
                 Ok(Written::NotYet(message)) => {
                     part.error = Some((piece.name.clone(), message));
                     break;

@@ -10,6 +10,12 @@ use crate::workflow::phase::{Reason, StepPhase};
 use crate::workflow::run_status::{after, seconds};
 use crate::workflow::spec::StepSpec;
 
+/// The outputs of a step by name: a value each, or why there is none.
+type Outputs = Vec<(String, Result<serde_json::Value, String>)>;
+
+/// The message of a step whose objects are not healthy yet, in the words of upstream.
+const WAIT_HEALTHY: &str = "wait healthy";
+
 /// The message of a run that is suspended because of a failure, in the words of upstream.
 pub(super) const SUSPENDED_AFTER_FAILURE: &str =
     "The workflow suspends automatically because the failed times of steps have reached the limit";
@@ -20,6 +26,13 @@ impl Machine<'_> {
         let Some(spec) = self.spec.step(step) else { return };
         match outcome {
             StepOutcome::Done { outputs, message } => self.succeed(spec, outputs, message, now),
+            StepOutcome::Unhealthy { outputs } if self.is_late(spec, now) => {
+                self.time_out(spec, outputs, now);
+            }
+            StepOutcome::Unhealthy { .. } => {
+                self.record(spec, StepPhase::Running, Some(Reason::Wait), WAIT_HEALTHY, now);
+            }
+            StepOutcome::Wait { .. } if self.is_late(spec, now) => self.time_out(spec, Vec::new(), now),
             StepOutcome::Wait { message } => {
                 self.record(spec, StepPhase::Running, Some(Reason::Wait), &message, now);
             }
@@ -42,14 +55,26 @@ impl Machine<'_> {
         self.status.suspend = self.status.has_suspended_step();
     }
 
-    /// An output that cannot be had is none, and the step says so; one that cannot be stored fails it.
-    fn succeed(
-        &mut self,
-        step: &StepSpec,
-        outputs: Vec<(String, Result<serde_json::Value, String>)>,
-        message: String,
-        now: Timestamp,
-    ) {
+    /// An output without a value is null, and the message of the step gives the reason; an output that cannot be stored fails
+    /// the step.
+    fn succeed(&mut self, step: &StepSpec, outputs: Outputs, message: String, now: Timestamp) {
+        match self.take(outputs, message) {
+            Ok(message) => self.end(step, StepPhase::Succeeded, None, &message, now),
+            Err(why) => self.end(step, StepPhase::Failed, Some(Reason::Output), &why, now),
+        }
+    }
+
+    /// The step takes longer than it may. Its outputs are those of this moment: steps that run after failures read them.
+    pub(super) fn time_out(&mut self, step: &StepSpec, outputs: Outputs, now: Timestamp) {
+        let message = match self.take(outputs, Self::timeout_message(step)) {
+            Ok(message) => message,
+            Err(why) => format!("{}; {why}", Self::timeout_message(step)),
+        };
+        self.end(step, StepPhase::Failed, Some(Reason::Timeout), &message, now);
+    }
+
+    /// Stores the outputs of a step. The message afterwards also names those without a value.
+    fn take(&mut self, outputs: Outputs, message: String) -> Result<String, String> {
         let mut messages: Vec<String> = vec![message];
         let mut not_stored = None;
         for (name, value) in outputs {
@@ -59,11 +84,8 @@ impl Machine<'_> {
                 Err(why) => messages.push(format!("failed to get output {name:?}: {why}")),
             }
         }
-        if let Some(why) = not_stored {
-            return self.end(step, StepPhase::Failed, Some(Reason::Output), &why, now);
-        }
         messages.retain(|message| !message.is_empty());
-        self.end(step, StepPhase::Succeeded, None, &messages.join("; "), now);
+        not_stored.map_or_else(|| Ok(messages.join("; ")), Err)
     }
 
     fn suspend(&mut self, step: &StepSpec, field: &str, length: Option<&str>, message: &str, now: Timestamp) {

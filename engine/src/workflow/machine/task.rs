@@ -89,6 +89,11 @@ pub enum StepOutcome {
         /// The step's own message.
         message: String,
     },
+    /// The objects of its components were applied, and are not healthy yet. The values count where the time of the step is up.
+    Unhealthy {
+        /// Each of its outputs by name as the objects are now, or why there is none.
+        outputs: Vec<(String, Result<Json, String>)>,
+    },
     /// It is not done yet.
     Wait {
         /// For what.
