@@ -15,7 +15,7 @@ const GRPC_PORT: &str = "dapr.io/grpc-port";
 /// Port on which sidecars call each other.
 const INTERNAL_GRPC_PORT: &str = "dapr.io/internal-grpc-port";
 /// Further annotations of the Service: `key=value`, with commas between.
-const SERVICE_ANNOTATIONS: &str = "dapr.io/sidecar-svc-annotations";
+pub(crate) const SERVICE_ANNOTATIONS: &str = "dapr.io/sidecar-svc-annotations";
 
 /// What the Service is called after the application's id.
 const SUFFIX: &str = "-dapr";
@@ -131,7 +131,7 @@ pub(crate) fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Side
 }
 
 /// The words that mean yes, in any case, with blanks around them or not.
-fn is_truthy(value: &str) -> bool {
+pub(crate) fn is_truthy(value: &str) -> bool {
     ["y", "yes", "true", "t", "on", "1"].iter().any(|yes| value.trim().eq_ignore_ascii_case(yes))
 }
 
@@ -192,7 +192,8 @@ fn read_pair(pair: &str, reserved: &BTreeMap<String, String>) -> Result<Option<(
     Ok(Some((name.to_owned(), value.to_owned())))
 }
 
-fn check_app_id(id: &str) -> Result<(), String> {
+/// Whether the id, with what its Service adds, is a DNS label.
+pub(crate) fn check_app_id(id: &str) -> Result<(), String> {
     let longest = NAME_AT_MOST - SUFFIX.len();
     if id.is_empty() {
         return Err("is missing; give the application an id".to_owned());

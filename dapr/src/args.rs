@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use clap::Parser;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use vela_dapr::{Api, LeaseConfig, Process, Security, WORKERS, Webhooks};
+use vela_dapr::{Api, LeaseConfig, Process, Security, SidecarInjector, WORKERS, Webhooks};
 use vela_runtime::kubeconfig::describe;
 use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
+use crate::injector_args::InjectorArgs;
 use crate::reload::{Reload, TlsFiles};
 
 /// Name of the lease, as of Dapr's own operator: of the two, one reconciles.
@@ -71,6 +72,8 @@ pub(crate) struct Args {
     /// error, warn, info, debug, trace, or a filter such as info,vela_dapr=debug.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log_level: String,
+    #[command(flatten)]
+    injector: InjectorArgs,
 }
 
 /// How sidecars are answered, and the files to look at again.
@@ -112,6 +115,11 @@ impl Args {
         let reload = Reload::begin(files)?;
         let security = Security::MutualTls(reload.credentials());
         Ok(Some((Api { address, security }, Some(reload))))
+    }
+
+    /// Where the sidecar injector is served, if it is.
+    pub(crate) fn injector(&self) -> Result<Option<SidecarInjector>, Box<dyn std::error::Error>> {
+        self.injector.injector(&self.namespace(), self.trust_anchors.as_deref())
     }
 
     /// The cluster the flags mean.
@@ -156,7 +164,7 @@ impl Args {
 
 /// Where an endpoint listens, if it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Listen(Option<SocketAddr>);
+pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
 
 impl FromStr for Listen {
     type Err = String;

@@ -6,8 +6,11 @@ use vela_runtime::manager::{self, Endpoint, Manager};
 use vela_runtime::metrics::Metrics;
 use vela_runtime::{Cache, lease};
 
+use crate::admission::SidecarInjector;
 use crate::api::{Api, ApiError};
 use crate::controller::Context;
+use crate::metrics::InjectionMetrics;
+use crate::serving::ServedNames;
 use crate::webhooks::Webhooks;
 
 /// Workloads of one kind reconciled at the same time, unless told otherwise.
@@ -29,6 +32,8 @@ pub struct Process {
     pub api: Option<Api>,
     /// Where to serve the conversion of Subscriptions, leader or not; nowhere in a test of the controllers.
     pub webhooks: Option<Webhooks>,
+    /// Where to serve the sidecar injector, leader or not; nowhere in a test of the controllers.
+    pub injector: Option<SidecarInjector>,
     /// The lease that decides which of several processes reconciles; none in a test.
     pub lease: Option<lease::Config>,
     /// What the controllers count; a second reader may keep a clone.
@@ -45,6 +50,7 @@ impl Default for Process {
             metrics: None,
             api: None,
             webhooks: None,
+            injector: None,
             lease: None,
             counts: Arc::default(),
             stop: Stop::new(),
@@ -68,10 +74,12 @@ pub enum Error {
 /// # Errors
 /// An address is taken, a kind cannot be listed, or the lease is lost.
 pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-    let Process { workers, health, metrics, api, webhooks, lease, counts, stop } = process;
+    let Process { workers, health, metrics, api, webhooks, injector, lease, counts, stop } = process;
     let cache = Cache::new(client.clone());
     let context = Context::new(&client, &cache);
     counts.register(|registry| context.metrics.register(registry));
+    let figures = InjectionMetrics::default();
+    counts.register(|registry| figures.register(registry));
     let (sidecars, registrar) = (client.clone(), client.clone());
     let mut manager = Manager::new(client, cache)
         .health(health)
@@ -82,9 +90,17 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
     if let Some(api) = api {
         manager = manager.beside(api.bind(sidecars, context.events.clone()).await?);
     }
+    let mut names = ServedNames::default();
+    webhooks.iter().for_each(|webhooks| webhooks.name(&mut names));
+    injector.iter().for_each(|injector| injector.name(&mut names));
     if let Some(webhooks) = webhooks {
-        let server = webhooks.server(registrar.clone());
-        manager = manager.webhooks([server]).beside(move |stop| webhooks.register(registrar, stop));
+        let server = webhooks.server(registrar.clone(), &names);
+        let client = registrar.clone();
+        manager = manager.webhooks([server]).beside(move |stop| webhooks.register(client, stop));
+    }
+    if let Some(injector) = injector {
+        let server = injector.server(registrar.clone(), &names, figures);
+        manager = manager.webhooks([server]).beside(move |stop| injector.register(registrar, stop));
     }
     for controller in context.controllers(workers) {
         manager = manager.with(controller);

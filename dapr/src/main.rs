@@ -1,6 +1,7 @@
 //! The program `vela-dapr`: reads the flags and runs the Dapr operator against a cluster until SIGTERM.
 
 mod args;
+mod injector_args;
 mod reload;
 
 use std::io::IsTerminal as _;
@@ -64,6 +65,7 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
             "sidecars are not answered; name --tls-cert, --tls-key and --trust-anchors, or --allow-plaintext"
         ),
     }
+    process.injector = args.injector()?;
     let config = args.config().await?;
     stop_on_signal(process.stop.clone())?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), server = %config.cluster_url, "vela-dapr starts");

@@ -1,4 +1,4 @@
-//! Counts what was done with Services, under the names of Dapr's own operator.
+//! Counts what was done with Services and with pods, under the names of Dapr's own operator and injector.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -41,6 +41,43 @@ impl ServiceMetrics {
 
     pub(crate) fn deleted(&self, app_id: &str) {
         count(&self.deleted, app_id);
+    }
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FailureLabels {
+    app_id: String,
+    reason: &'static str,
+}
+
+/// What was done with the pods that were reviewed.
+#[derive(Clone, Debug, Default)]
+pub struct InjectionMetrics {
+    requests: Counter,
+    succeeded: Family<AppLabel, Counter>,
+    failed: Family<FailureLabels, Counter>,
+}
+
+impl InjectionMetrics {
+    /// The encoder appends `_total` to the names.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let name = |what: &str| format!("dapr_injector_sidecar_injection_{what}");
+        registry.register(name("requests"), "Reviews of pods", self.requests.clone());
+        registry.register(name("succeeded"), "Pods that got a sidecar", self.succeeded.clone());
+        registry.register(name("failed"), "Pods that got no sidecar", self.failed.clone());
+    }
+
+    pub(crate) fn requested(&self) {
+        self.requests.inc();
+    }
+
+    pub(crate) fn succeeded(&self, app_id: &str) {
+        count(&self.succeeded, app_id);
+    }
+
+    pub(crate) fn failed(&self, app_id: &str) {
+        let labels = FailureLabels { app_id: app_id.to_owned(), reason: "pod_patch" };
+        self.failed.get_or_create(&labels).inc();
     }
 }
 

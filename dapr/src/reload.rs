@@ -7,7 +7,7 @@ use std::time::Duration;
 use vela_dapr::{Credentials, Pem};
 
 /// A kubelet takes up to a minute to bring a new Secret anyway.
-const EVERY: Duration = Duration::from_secs(10);
+pub(crate) const EVERY: Duration = Duration::from_secs(10);
 /// A chain is a few kilobytes long.
 const FILE_AT_MOST: u64 = 1024 * 1024;
 
@@ -35,7 +35,7 @@ impl TlsFiles {
     }
 }
 
-fn content(file: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn content(file: &Path) -> Result<Vec<u8>, String> {
     let unread = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(unread)?;

@@ -1,35 +1,25 @@
-//! The webhook server of the operator: converts Subscriptions, with a certificate that the operator issues itself, and registers that
-//! at the kind.
+//! The webhook servers of the operator, with a certificate that it issues itself; this one converts Subscriptions, and registers that at
+//! the kind.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use vela_runtime::Api;
-use vela_runtime::webhook::{
-    CaBundles, CertificateSecret, CertificateSource, Config, Handler, Limits, Reply, Server,
-};
+use vela_runtime::webhook::{Handler, Reply, Server};
 
 use crate::conversion::{CONVERT_PATH, convert};
+use crate::serving::{LABEL, LOOK_EVERY, MANAGER, ServedNames};
 
 /// The kind with two versions.
 const SUBSCRIPTIONS: &str = "subscriptions.dapr.io";
 /// The Service under which API servers reach us.
 const SERVICE: &str = "dapr-webhook";
-/// The Secret with the certificate.
-const CERTIFICATE: &str = "vela-dapr-webhooks";
-/// Marks the kinds whose authority we write.
-const LABEL: &str = "dapr.io/webhooks-by";
-/// Field manager of what is written at the kind, and value of the label.
-const MANAGER: &str = "vela-dapr";
 /// A list as the API server read it may be much larger than one object.
 const REVIEW_AT_MOST: usize = 64 * 1024 * 1024;
-/// How often it is looked whether the kind still leads to us.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
 
 /// Where webhooks are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,20 +31,14 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
+    /// Adds the names under which API servers reach it.
+    pub(crate) fn name(&self, names: &mut ServedNames) {
+        names.service(SERVICE, &self.namespace);
+    }
+
     /// A server that has not started.
-    pub(crate) fn server(&self, client: kube::Client) -> Server {
-        let names = ["", ".cluster.local"].map(|domain| format!("{SERVICE}.{}.svc{domain}", self.namespace));
-        let secret =
-            CertificateSecret::new(client.clone(), &self.namespace, CERTIFICATE, MANAGER, names.to_vec());
-        let bundles =
-            CaBundles { client, selector: format!("{LABEL}={MANAGER}"), manager: MANAGER.to_owned() };
-        let config = Config {
-            address: self.address,
-            certificates: CertificateSource::Secret(secret),
-            bundles: Some(bundles),
-            limits: Limits::default(),
-        };
-        Server::new(config, Arc::new(Conversions))
+    pub(crate) fn server(&self, client: kube::Client, names: &ServedNames) -> Server {
+        names.server(client, &self.namespace, self.address, Arc::new(Conversions))
     }
 
     /// Registers us at the kind, and again when somebody installs it anew, until the operator stops. The authority is written by the

@@ -11,10 +11,11 @@ mod suites {
     mod api_streams;
     pub(crate) mod cluster;
     mod conversion;
+    mod injector;
     pub(crate) mod lists;
     pub(crate) mod process;
     mod schemas;
-    mod services;
+    pub(crate) mod services;
     mod sharing;
     mod webhooks;
 }

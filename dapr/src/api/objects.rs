@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::api::DynamicObject;
 use tonic::Status;
 use vela_runtime::cache::{Index, Watch};
 use vela_runtime::events::{self, EventRecorder};
@@ -82,7 +82,7 @@ impl Objects {
     /// Watches all kinds, and Secrets, from now on.
     pub(super) fn new(client: kube::Client, cache: &Cache, events: EventRecorder) -> Arc<Self> {
         let served = |kind: ServedKind| {
-            let informer = cache.informer(Watch::full(resource(kind)));
+            let informer = cache.informer(Watch::full(kind.resource()));
             let by_secret = informer.index(move |object| secret_keys(kind, object));
             (kind, Served { informer, by_secret, streams: Streams::default() })
         };
@@ -223,7 +223,7 @@ impl Objects {
         tracing::warn!(%error, "an object is not given to sidecars");
         let mut reference = events::reference(object);
         reference.kind = Some(kind.name().to_owned());
-        reference.api_version = Some(resource(kind).api_version);
+        reference.api_version = Some(kind.resource().api_version);
         self.events.warning(&reference, UNUSABLE, &error.to_string()).await;
     }
 }
@@ -259,8 +259,4 @@ fn secret_keys(kind: ServedKind, object: &DynamicObject) -> Vec<String> {
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     let names = secrets_of(kind, object).unwrap_or_default();
     names.into_iter().map(|name| Key::new(namespace.clone(), name).to_string()).collect()
-}
-
-fn resource(kind: ServedKind) -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk("dapr.io", kind.version(), kind.name()))
 }

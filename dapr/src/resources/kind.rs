@@ -1,5 +1,7 @@
 //! The kinds of dapr.io that sidecars ask for.
 
+use kube::api::{ApiResource, GroupVersionKind};
+
 /// A kind that sidecars ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServedKind {
@@ -49,6 +51,11 @@ impl ServedKind {
     #[must_use]
     pub fn version(self) -> &'static str {
         if self == Self::Subscription { "v2alpha1" } else { "v1alpha1" }
+    }
+
+    /// Where its objects are.
+    pub(crate) fn resource(self) -> ApiResource {
+        ApiResource::from_gvk(&GroupVersionKind::gvk("dapr.io", self.version(), self.name()))
     }
 
     /// Whether a list has only what the sidecar's scope allows. Of all other kinds a sidecar chooses itself; updates are scoped

@@ -34,7 +34,13 @@ impl Viewer {
         if requested != identity.namespace {
             return Err(Denied { requested: requested.to_owned(), own: identity.namespace.clone() });
         }
-        Ok(Self { namespace: Some(requested.to_owned()), app_id: Some(identity.app_id.clone()) })
+        Ok(Self::of(identity))
+    }
+
+    /// A sidecar that is known to be this one, and looks at its own namespace.
+    #[must_use]
+    pub fn of(identity: &Identity) -> Self {
+        Self { namespace: Some(identity.namespace.clone()), app_id: Some(identity.app_id.clone()) }
     }
 
     /// A sidecar of an old release without a certificate: nothing is known of it but what it asks for, and those that name no

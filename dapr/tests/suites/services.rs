@@ -63,7 +63,7 @@ fn merge(into: &mut Value, patch: &Value) {
     }
 }
 
-fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     // As Kubernetes reads YAML: `y` is a text.
     let options = serde_saphyr::options! { strict_booleans: true };
     let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options).unwrap();
