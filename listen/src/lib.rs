@@ -1,6 +1,6 @@
 //! Serves a bound socket until it is stopped; peers that connect and say nothing never block the service.
 //!
-//! Every port that a process of ours opens is served by [`serve`]. A connection has one of four stages, each with its
+//! Every port that a process of ours opens is served by [`serve`], or by [`streams`] where no HTTP is spoken. A connection has one of four stages, each with its
 //! own limit: the TLS handshake, the first byte, the first request, and the idle time after that. In the last stage it
 //! is always one side's turn ([`peer`]): ours while a service computes or an answer that never ends (a watch) has
 //! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only a
@@ -15,6 +15,7 @@ mod limits;
 mod peer;
 mod peer_certificate;
 mod slots;
+mod streams;
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -33,6 +34,7 @@ pub use limits::Limits;
 pub use peer::RequestBody;
 pub use peer_certificate::PeerCertificate;
 use slots::Slots;
+pub use streams::streams;
 
 /// A pause after a connection could not be accepted, because file descriptors ran out, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);

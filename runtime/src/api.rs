@@ -98,7 +98,7 @@ impl<K: Resource> Api<K> {
         }
     }
 
-    fn to(&self, name: &str) -> Result<&kube::Api<K>, kube::Error> {
+    pub(crate) fn to(&self, name: &str) -> Result<&kube::Api<K>, kube::Error> {
         if is_part(name) { self.door() } else { Err(refuse("an object", name)) }
     }
 }

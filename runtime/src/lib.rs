@@ -65,6 +65,8 @@ mod retry;
 mod server;
 pub mod smtp;
 mod store;
+#[cfg(feature = "streams")]
+mod streams;
 mod term;
 mod undelivered;
 mod watch;

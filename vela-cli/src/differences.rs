@@ -79,6 +79,37 @@ fn named(items: &[Value]) -> Option<Vec<(&str, &Value)>> {
     (names.len() == all.len()).then_some(all)
 }
 
+/// The value without the content of the Secrets in it, whether it is one or holds manifests of some. Equal contents look
+/// alike, different ones do not.
+pub(crate) fn concealed(value: &Value) -> Value {
+    let is_secret = value["kind"] == "Secret" && value["apiVersion"] == "v1";
+    let field = |(name, value): (&String, &Value)| {
+        let contents = ["data", "stringData"].contains(&name.as_str()).then(|| value.as_object()).flatten();
+        let value = match contents.filter(|_| is_secret) {
+            Some(contents) => {
+                let hidden = contents.iter().map(|(key, secret)| (key.clone(), json!(fingerprint(secret))));
+                Value::Object(hidden.collect())
+            }
+            None => concealed(value),
+        };
+        (name.clone(), value)
+    };
+    match value {
+        Value::Object(fields) => Value::Object(fields.iter().map(field).collect()),
+        Value::Array(items) => items.iter().map(concealed).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Tells two secrets apart without saying anything of them.
+fn fingerprint(secret: &Value) -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    use std::sync::OnceLock;
+    static SEED: OnceLock<RandomState> = OnceLock::new();
+    let digest = SEED.get_or_init(RandomState::new).hash_one(secret.to_string());
+    format!("(secret, {:04x} in this run)", digest & 0xffff)
+}
+
 /// The differences for people, set in below a heading.
 pub(crate) fn render(differences: &[Difference]) -> String {
     differences.iter().map(line).collect()

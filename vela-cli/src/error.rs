@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Internal,
     /// The person pressed Ctrl-C.
     Interrupted,
+    /// A command in a container ended with this code, which is passed on.
+    Command(u8),
 }
 
 impl Kind {
@@ -30,7 +32,8 @@ impl Kind {
             Self::Config => 3,
             Self::Cluster => 4,
             Self::NotSupported => 5,
-            Self::Internal => 70,     // as in sysexits.h: an error of the software itself
+            Self::Internal => 70, // as in sysexits.h: an error of the software itself
+            Self::Command(code) => code,
             Self::Interrupted => 130, // as a shell reports death by SIGINT
         }
     }
@@ -136,6 +139,11 @@ impl Failure {
         let head = format!("error: {application} will not run: it needs what vela does not support yet");
         let texts = parts.chain([head]).collect();
         Self { kind: Kind::NotSupported, texts }
+    }
+
+    /// A command in a container that did not end with 0.
+    pub(crate) fn of_command(code: u8) -> Self {
+        Error::new(Kind::Command(code), format!("the command ended with exit code {code}")).into()
     }
 
     /// Did the person stop it?

@@ -7,6 +7,8 @@ mod applications;
 mod args;
 mod cluster;
 mod command;
+mod confirm;
+mod containers;
 mod crd;
 mod differences;
 mod download;
@@ -30,6 +32,7 @@ mod simulated_cluster;
 mod steps;
 mod table;
 mod target;
+mod terminal;
 mod tree;
 mod wait;
 

@@ -122,7 +122,6 @@ const VERBS: &[Verb] = &[
         Absence::NotYet,
         "an environment is a namespace; choose it by `--namespace` or by the context of the kubeconfig",
     ),
-    ("exec", Absence::NotYet, "`vela status NAME` names the pods, and `kubectl exec` runs commands in them"),
     ("export", Absence::Otherwise, "`vela dry-run FILE` prints the objects that an application becomes"),
     (
         "init",
@@ -138,11 +137,6 @@ const VERBS: &[Verb] = &[
         "policy",
         Absence::NotYet,
         "`vela dry-run FILE` shows the objects with the policies of the application applied",
-    ),
-    (
-        "port-forward",
-        Absence::NotYet,
-        "`vela status NAME` names pods and Services, and `kubectl port-forward` forwards ports to them",
     ),
     ("provider", Absence::NotYet, "the workflow step `apply-terraform-provider` stores a provider"),
     (

@@ -25,8 +25,11 @@ pub(crate) async fn of(cluster: &Cluster, application: &str) -> Result<Vec<Dynam
 
 /// The number behind the name, by which revisions are counted.
 fn number(revision: &DynamicObject) -> u64 {
-    let name = revision.name_any();
-    name.rsplit_once("-v").and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    number_in(&revision.name_any()).unwrap_or(0)
+}
+
+fn number_in(name: &str) -> Option<u64> {
+    name.rsplit_once("-v").and_then(|(_, number)| number.parse().ok())
 }
 
 /// The revision of this name, where it is one of the application.
@@ -45,6 +48,30 @@ pub(crate) fn named<'a>(
     })
 }
 
+/// The revision that a person means by its name or its number.
+pub(crate) fn meant<'a>(
+    revisions: &'a [DynamicObject],
+    application: &str,
+    wanted: &str,
+) -> Result<&'a DynamicObject> {
+    let by_number = wanted
+        .parse()
+        .ok()
+        .and_then(|wanted: u64| revisions.iter().find(|revision| number(revision) == wanted));
+    by_number.map_or_else(|| named(revisions, application, wanted), Ok)
+}
+
+/// The newest revision before the current one that is recorded to have succeeded. Where no revision says what became of
+/// it, that is the one before the current.
+pub(crate) fn earlier<'a>(revisions: &'a [DynamicObject], current: &str) -> Option<&'a DynamicObject> {
+    let of_current = number_in(current)?;
+    let before = || revisions.iter().filter(move |revision| number(revision) < of_current);
+    match revisions.iter().any(is_recorded) {
+        true => before().find(|revision| revision.data.pointer("/status/succeeded") == Some(&json!(true))),
+        false => before().next(),
+    }
+}
+
 /// The newest revision but the current one that is recorded to have succeeded. Where no revision says what became of it,
 /// that is the one before the current.
 pub(crate) fn last_succeeded<'a>(revisions: &'a [DynamicObject], current: &str) -> Option<&'a DynamicObject> {
@@ -61,8 +88,21 @@ pub(crate) fn is_recorded(revision: &DynamicObject) -> bool {
 }
 
 fn is_newer(revision: &DynamicObject, current: &str) -> bool {
-    let of_current = current.rsplit_once("-v").and_then(|(_, number)| number.parse().ok());
-    of_current.is_some_and(|current: u64| number(revision) > current)
+    number_in(current).is_some_and(|current| number(revision) > current)
+}
+
+/// Refuses where another command goes back, and where nothing can.
+pub(crate) fn may_be_restored(application: &DynamicObject) -> Result<()> {
+    let name = application.name_any();
+    if !application.data["spec"]["rolloutPlan"].is_null() {
+        let message = format!("{name} goes from one revision to the next by its rollout plan");
+        return Err(Error::user(message).hint(format!("`vela rollout undo {name}` goes back")).into());
+    }
+    if application.metadata.deletion_timestamp.is_some() {
+        let hint = format!("`vela status {name}` says what its deletion waits for");
+        return Err(Error::user(format!("{name} is being deleted")).hint(hint).into());
+    }
+    Ok(())
 }
 
 /// Gives an application the content of a revision: its spec, and the version that it was published as, or another one.
@@ -73,10 +113,7 @@ pub(crate) async fn restore(
     version: Option<&str>,
 ) -> Result<()> {
     let name = application.name_any();
-    if !application.data["spec"]["rolloutPlan"].is_null() {
-        let message = format!("{name} goes from one revision to the next by its rollout plan");
-        return Err(Error::user(message).hint(format!("`vela rollout undo {name}` goes back")).into());
-    }
+    may_be_restored(application)?;
     let spec = content(revision)?;
     let version = version.map(str::to_owned).or_else(|| published(revision));
     let fields = [(&["spec"] as Path<'_>, Some(spec)), (PUBLISHED, version.map(Value::from))];
@@ -91,7 +128,7 @@ pub(crate) async fn publish(cluster: &Cluster, name: &str, version: &str) -> Res
 }
 
 /// Which version an application or a revision is published as.
-fn published(object: &DynamicObject) -> Option<String> {
+pub(crate) fn published(object: &DynamicObject) -> Option<String> {
     object.annotations().get(annotations::PUBLISH_VERSION).cloned().filter(|version| !version.is_empty())
 }
 
@@ -135,6 +172,21 @@ mod tests {
         assert_eq!(last(&all, "web-v4").as_deref(), Some("web-v2"));
         assert_eq!(last(&all, "web-v2").as_deref(), Some("web-v1"));
         assert_eq!(last(&all[..2], "web-v4"), None);
+    }
+
+    #[test]
+    fn only_what_came_before_is_earlier() {
+        let of = |name: &str, succeeded: bool| revision(name, json!({"succeeded": succeeded}));
+        let all = [of("web-v4", true), of("web-v3", false), of("web-v2", true), of("web-v1", true)];
+        let before = |all, current| earlier(all, current).map(ResourceExt::name_any);
+        assert_eq!(before(&all[..], "web-v4").as_deref(), Some("web-v2"));
+        assert_eq!(before(&all[..], "web-v1"), None, "never forward");
+        assert_eq!(before(&all[..2], "web-v4"), None);
+        let unknown = ["web-v11", "web-v10"].map(|name| revision(name, Value::Null));
+        assert_eq!(before(&unknown[..], "web-v11").as_deref(), Some("web-v10"));
+        assert_eq!(meant(&all, "web", "3").unwrap().name_any(), "web-v3");
+        assert_eq!(meant(&all, "web", "web-v1").unwrap().name_any(), "web-v1");
+        assert!(meant(&all, "web", "7").unwrap_err().texts()[0].contains("there are web-v4, web-v3"));
     }
 
     #[test]

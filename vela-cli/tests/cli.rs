@@ -13,6 +13,8 @@ mod definitions;
 mod docs;
 #[path = "cli/errors.rs"]
 mod errors;
+#[path = "cli/everyday.rs"]
+mod everyday;
 #[path = "cli/inside.rs"]
 mod inside;
 #[path = "cli/offline.rs"]
@@ -25,6 +27,8 @@ mod sandbox;
 mod simulate;
 #[path = "cli/store.rs"]
 mod store;
+#[path = "cli/streams.rs"]
+mod streams;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/verbs.rs"]

@@ -6,18 +6,24 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vela_engine::ClusterVersion;
 
+pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{Def, DefinitionFiles, DefinitionFormat, DefinitionType, WhichDefinitions};
+pub(crate) use self::everyday::RollbackApplication;
 pub(crate) use self::files::{Delete, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
+pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 use self::values::{duration, namespace, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
+mod containers;
 mod definition;
+mod everyday;
 mod files;
 mod format;
 mod inspect;
+mod ports;
 mod simulated;
 mod values;
 mod workflow;
@@ -88,6 +94,12 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Print what the containers of an application write
     Logs(Logs),
+    /// Run a command in a container of an application
+    Exec(Exec),
+    /// Forward ports of this machine to a pod of an application, until Ctrl-C
+    PortForward(PortForward),
+    /// Show what an earlier revision would change back, and give the application its content
+    Rollback(RollbackApplication),
     /// List the revisions of an application, print one, and say what differs between two
     #[command(subcommand)]
     Revision(Revision),

@@ -1,27 +1,21 @@
 //! `vela delete`: deletes what names or files describe, and waits until it is gone.
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use vela_engine::Document;
 
+use crate::applications::APPLICATIONS;
 use crate::args::{Delete, Global};
 use crate::cluster::Cluster;
+use crate::confirm::{Question, confirm};
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
 use crate::{input, order};
-
-/// The kinds a bare name may mean, in the order they are tried.
-pub(crate) const APPLICATIONS: [(&str, &str); 2] =
-    [("core.oam.dev/v1beta1", "Application"), ("core.oam.dev/v1alpha2", "ApplicationConfiguration")];
-
-/// Bytes of an answer that are looked at.
-const LONGEST_ANSWER: u64 = 64;
 
 pub(crate) fn run(args: &Delete, global: &Global, screen: &mut Screen) -> Result<()> {
     let mut documents =
@@ -47,7 +41,7 @@ async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen
             return Ok(());
         }
         if !args.yes {
-            confirm(&names, cluster.namespace(), screen)?;
+            ask_first(&names, cluster.namespace(), screen)?;
         }
     }
     for name in &names {
@@ -117,28 +111,18 @@ pub(crate) fn is_part_of_application(object: &Value) -> bool {
     owners.is_some_and(|owners| owners.iter().any(|owner| text(owner, "/kind") == "Application"))
 }
 
-/// Goes on only when the person says so; where nobody can be asked, `--yes` must have said it.
-fn confirm(names: &[String], namespace: &str, screen: &mut Screen) -> Result<()> {
-    let stdin = std::io::stdin();
+/// Goes on only when the person says so.
+fn ask_first(names: &[String], namespace: &str, screen: &mut Screen) -> Result<()> {
     let what = match names {
         [one] => format!("the application {one}"),
         many => format!("{} applications ({})", many.len(), many.join(", ")),
     };
-    if !stdin.is_terminal() {
-        let error = Error::user(format!("--all would delete {what} of namespace {namespace}"));
-        return Err(error.hint("add --yes (-y) to delete without being asked").into());
-    }
-    screen.say(&format!("Delete {what} of namespace {namespace}? [y/N]"));
-    let mut answer = String::new();
-    stdin
-        .lock()
-        .take(LONGEST_ANSWER)
-        .read_line(&mut answer)
-        .map_err(|error| Error::config(format!("the answer cannot be read: {error}")))?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Error::interrupted("nothing was deleted").into()),
-    }
+    let question = Question {
+        question: &format!("Delete {what} of namespace {namespace}"),
+        unasked: &format!("--all would delete {what} of namespace {namespace}"),
+        declined: "nothing was deleted",
+    };
+    confirm(&question, screen)
 }
 
 async fn ask(

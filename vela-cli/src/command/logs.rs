@@ -8,9 +8,10 @@ use futures::{AsyncBufRead, AsyncBufReadExt as _, StreamExt as _};
 use http::Request;
 use serde_json::Value;
 
+use crate::applications::find_any;
 use crate::args::{Global, Logs};
 use crate::cluster::Cluster;
-use crate::command::status::find;
+use crate::containers::{Wanted, simulated};
 use crate::error::{Error, Failure, Result};
 use crate::pods::{self, Pod};
 use crate::pointer::text;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Logs, global: &Global, screen: &mut Screen) -> Result<(
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
         let printed = match session.is_sandbox() {
-            true => no_logs(&session.cluster, args).await,
+            true => simulated(&session.cluster, &args.application, "writes a log").await,
             false => print(&session.cluster, args, screen).await,
         };
         session.close().await?;
@@ -41,22 +42,8 @@ pub(crate) fn run(args: &Logs, global: &Global, screen: &mut Screen) -> Result<(
     })
 }
 
-/// Says why there are none, once the application is known to be there.
-async fn no_logs(cluster: &Cluster, args: &Logs) -> Result<()> {
-    find(cluster, &args.application).await?;
-    let error = Error::not_supported(
-        "the pods of the sandbox are simulated: no container runs, and none writes a log",
-    );
-    let name = &args.application;
-    Err(error
-        .hint(format!(
-            "`vela status {name}` says how they are; give a cluster with --kubeconfig or --context"
-        ))
-        .into())
-}
-
 async fn print(cluster: &Cluster, args: &Logs, screen: &mut Screen) -> Result<()> {
-    let application = find(cluster, &args.application).await?;
+    let application = find_any(cluster, &args.application).await?;
     let pods = pods::of(cluster, &application).await?;
     let sources = chosen(&pods, args)?;
     if sources.len() > MOST_STREAMS {
@@ -104,26 +91,8 @@ async fn print(cluster: &Cluster, args: &Logs, screen: &mut Screen) -> Result<()
 /// The containers that are asked for.
 fn chosen(pods: &[Pod], args: &Logs) -> Result<Vec<Source>> {
     let name = &args.application;
-    let is_wanted = |pod: &&Pod| {
-        let component = args.component.as_ref().is_none_or(|wanted| pod.component == *wanted);
-        component && args.pod.as_ref().is_none_or(|wanted| pod.name() == wanted)
-    };
-    let wanted: Vec<&Pod> = pods.iter().filter(is_wanted).collect();
-    if wanted.is_empty() {
-        let error = Error::user(match (&args.component, &args.pod) {
-            (_, Some(pod)) => format!("{name} has no pod {pod:?}"),
-            (Some(component), _) => format!("component {component:?} of {name} has no pod"),
-            _ => format!("{name} has no pod"),
-        });
-        let there: Vec<String> =
-            pods.iter().map(|pod| format!("{} (component {})", pod.name(), pod.component)).collect();
-        return Err(error
-            .hint(match there.is_empty() {
-                true => format!("`vela status {name}` says what it waits for"),
-                false => format!("there are {}", there.join(", ")),
-            })
-            .into());
-    }
+    let wanted = Wanted { application: name, component: args.component.as_deref(), pod: args.pod.as_deref() }
+        .pods(pods)?;
     let mut sources = Vec::new();
     for pod in &wanted {
         let all = pod.containers();

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::applications::APPLICATIONS;
 use crate::args::{Format, Global, ListFormat, Ls};
 use crate::cluster::Cluster;
-use crate::command::delete::{APPLICATIONS, is_part_of_application};
+use crate::command::delete::is_part_of_application;
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
 use crate::screen::{BAD, GOOD, Screen, data, styled};

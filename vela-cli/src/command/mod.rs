@@ -6,10 +6,13 @@ mod def;
 mod delete;
 mod diff;
 mod dry_run;
+mod exec;
 mod install;
 mod logs;
 mod ls;
+mod port_forward;
 mod revision;
+mod rollback;
 mod rollout;
 mod sandbox;
 mod show;
@@ -34,6 +37,9 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::DryRun(args) => dry_run::run(&args, &global, screen),
         Command::Diff(args) => diff::run(&args, &global, screen),
         Command::Logs(args) => logs::run(&args, &global, screen),
+        Command::Exec(args) => exec::run(&args, &global, screen),
+        Command::PortForward(args) => port_forward::run(&args, &global, screen),
+        Command::Rollback(args) => rollback::run(&args, &global, screen),
         Command::Revision(args) => revision::run(&args, &global, screen),
         Command::Def(args) => def::run(&args, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),

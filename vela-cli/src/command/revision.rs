@@ -144,5 +144,5 @@ fn comparable(revision: &DynamicObject) -> Result<Value> {
         let specs = recorded.iter().map(|(name, one)| (name.clone(), one.get("spec").unwrap_or(one).clone()));
         all.insert(field.clone(), Value::Object(specs.collect()));
     }
-    Ok(Value::Object(all))
+    Ok(differences::concealed(&Value::Object(all)))
 }

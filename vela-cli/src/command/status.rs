@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use vela_crds::condition::types;
 use vela_runtime::clock;
 
+use crate::applications::find_any;
 use crate::args::{Format, Global, Status};
 use crate::cluster::Cluster;
-use crate::command::delete::APPLICATIONS;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pods::Pod;
 use crate::pointer::text;
 use crate::screen::{BAD, BOLD, Screen, data, styled, wrapped};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result
 }
 
 async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<()> {
-    let application = find(cluster, &args.name).await?;
+    let application = find_any(cluster, &args.name).await?;
     if args.pod {
         return show_pods(&pods::of(cluster, &application).await?, args, screen);
     }
@@ -115,14 +115,4 @@ fn problems(application: &Value) -> Vec<String> {
         }
     }
     problems
-}
-
-pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Value> {
-    for (api_version, kind) in APPLICATIONS {
-        if let Some(object) = cluster.get(api_version, kind, None, name).await? {
-            return Ok(json!(object));
-        }
-    }
-    let message = format!("there is no application {name:?} in namespace {}", cluster.namespace());
-    Err(Error::user(message).hint("`vela ls -A` lists the applications of every namespace").into())
 }

@@ -2,6 +2,7 @@
 //! and shows them as trees.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -84,7 +85,7 @@ async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut S
         screen.say(&warning);
     }
     let awaited = apply_all(cluster, documents, args, screen).await?;
-    follow(session, &awaited, args, screen).await
+    follow(session, &awaited, waits(args), screen).await
 }
 
 /// Gives an application that is there the content of a revision, or publishes it once more as another version.
@@ -113,7 +114,7 @@ async fn up_again(session: &Session, name: &str, args: &Up, screen: &mut Screen)
     let is_same = asks(&before) == asks(&after);
     let word = if is_same { Applied::Unchanged } else { Applied::Changed }.word();
     screen.say(&format!("Application {}/{name} {word}", cluster.namespace()));
-    follow(session, &[Awaited::published(&after, Some(&before))], args, screen).await
+    follow(session, &[Awaited::published(&after, Some(&before))], waits(args), screen).await
 }
 
 /// The same documents with their applications published as a version.
@@ -135,18 +136,26 @@ fn published(documents: Vec<Document>, version: &str) -> Result<Vec<Document>> {
     Ok(documents.into_iter().map(publish).collect())
 }
 
-/// Waits until they run, and shows them.
-async fn follow(session: &Session, awaited: &[Awaited], args: &Up, screen: &mut Screen) -> Result<()> {
+/// How long to wait; `None` is no wait at all.
+fn waits(args: &Up) -> Option<Duration> {
+    (!args.no_wait).then_some(args.timeout)
+}
+
+/// Waits until they run, as long as `timeout` says, and shows them; does neither without a `timeout`.
+pub(crate) async fn follow(
+    session: &Session,
+    awaited: &[Awaited],
+    timeout: Option<Duration>,
+    screen: &mut Screen,
+) -> Result<()> {
     let cluster = &session.cluster;
-    if args.no_wait || awaited.is_empty() {
-        return Ok(());
-    }
+    let Some(timeout) = timeout.filter(|_| !awaited.is_empty()) else { return Ok(()) };
     if !session.is_sandbox()
         && let Some(missing) = serving::missing(cluster).await
     {
         screen.say(missing);
     }
-    let waited = wait::running(cluster, awaited, args.timeout, screen).await;
+    let waited = wait::running(cluster, awaited, timeout, screen).await;
     if let Err(failure) = &waited
         && failure.is_interrupt()
     {

@@ -96,6 +96,13 @@ fn painted(line: &str) -> String {
     }
 }
 
+/// Where what a command in a container writes goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passed {
+    Out,
+    Err,
+}
+
 /// The two streams, and the lines of progress that are being rewritten.
 pub(crate) struct Screen {
     out: anstream::AutoStream<std::io::Stdout>,
@@ -144,6 +151,24 @@ impl Screen {
         match std::io::stdout().is_terminal() {
             true => self.print(text),
             false => self.write(text),
+        }
+    }
+
+    /// Passes on what a command in a container writes, byte by byte: it has this terminal, as over ssh. Says whether there
+    /// is a reader yet.
+    pub(crate) fn pass(&mut self, bytes: &[u8], to: Passed) -> Result<bool> {
+        self.settle();
+        let written = match to {
+            Passed::Out => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Passed::Err => std::io::stderr().lock().write_all(bytes),
+        };
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Error::config(format!("the output cannot be written: {error}")).into()),
         }
     }
 

@@ -257,6 +257,9 @@ fn names_that_would_ask_for_something_else_are_refused_before_anybody_is_asked()
             &["def", "get", name][..],
             &["workflow", "resume", name][..],
             &["workflow", "rollback", name][..],
+            &["rollback", name][..],
+            &["exec", name, "--", "ls"][..],
+            &["port-forward", name][..],
             &["workflow", "logs", name][..],
         ] {
             person.types(words).fails(2, &["lower-case letters"]);

@@ -112,6 +112,11 @@ fn lists(person: &Person) {
     assert_eq!(serde_json::from_str::<Value>(&said.out).unwrap().as_array().unwrap().len(), 3);
 
     person.types(&["logs", "site"]).fails(5, &["the pods of the sandbox are simulated", "--kubeconfig"]);
+    for words in [&["exec", "site", "--", "ls"][..], &["port-forward", "site", "8080:80"]] {
+        let said = person.types(words).fails(5, &["the pods of the sandbox are simulated", "--kubeconfig"]);
+        assert!(said.out.is_empty(), "{said:?}");
+    }
+    person.types(&["exec", "shop", "--", "ls"]).fails(1, &["there is no application \"shop\""]);
     person.types(&["logs", "shop"]).fails(1, &["there is no application \"shop\""]);
 }
 
@@ -126,14 +131,14 @@ fn pod(name: &str, owner: &str, waits: bool) -> Value {
     let state =
         if waits { json!({"waiting": {"reason": "ContainerCreating"}}) } else { json!({"running": {}}) };
     json!({
-        "metadata": {"name": name, "namespace": "default", "uid": name, "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": owner}]},
-        "spec": {"containers": [{"name": "web"}, {"name": "helper"}]},
+        "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": "web"}, "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": owner}]},
+        "spec": {"containers": [{"name": "web", "ports": [{"name": "http", "containerPort": 8080}]}, {"name": "helper"}]},
         "status": {"phase": "Running", "containerStatuses": [{"name": "web", "restartCount": 0, "state": {"running": {}}}, {"name": "helper", "restartCount": 0, "state": state}]},
     })
 }
 
 /// A cluster that answers as one does whose pods have containers.
-fn cluster() -> String {
+pub(crate) fn answers() -> Vec<(&'static str, String)> {
     let json_answer = |value: Value| answer("200 OK\r\ncontent-type: application/json", &value.to_string());
     let text = |text: String| answer("200 OK\r\ncontent-type: application/json", &text);
     let list = |kind: &str, version: &str, items: Value| {
@@ -150,11 +155,15 @@ fn cluster() -> String {
     let set = json!([{"metadata": {"name": "web-1", "namespace": "default", "uid": "rs", "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d"}]}}]);
     let pods =
         json!([pod("web-1-a", "rs", false), pod("web-1-b", "rs", true), pod("stranger", "other", false)]);
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default", "labels": {"app.oam.dev/name": "shop"}},
+        "spec": {"selector": {"app": "web"}, "ports": [{"name": "front", "port": 80, "targetPort": "http"}]},
+    });
     let core = "/api/v1/namespaces/default/pods";
     let log = |name: &str, container: &str, query: &str| -> &'static str {
         format!("{core}/{name}/log?container={container}{query}").leak()
     };
-    serve(vec![
+    vec![
         (log("web-1-a", "web", "&previous=true"), answer("400 Bad Request", &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "previous terminated container \"web\" in pod \"web-1-a\" not found", "reason": "BadRequest", "code": 400}).to_string())),
         (log("web-1-a", "web", "&follow=true&timestamps=true&sinceSeconds=90&tailLines=2"), answer("200 OK", "2026-01-01T00:00:00Z two\n2026-01-01T00:00:01Z three\n")),
         (log("web-1-a", "web", ""), answer("200 OK", &format!("one\n\u{1b}]0;title\u{7}two\r\n{}end", "x".repeat(70_000)))),
@@ -169,22 +178,23 @@ fn cluster() -> String {
         ("/apis/apps/v1", text(resources("apps/v1", &[("deployments", "Deployment"), ("replicasets", "ReplicaSet")]))),
         ("/apis/batch/v1/namespaces/default/jobs", list("JobList", "batch/v1", json!([]))),
         ("/apis/batch/v1", text(resources("batch/v1", &[("jobs", "Job")]))),
+        ("/api/v1/namespaces/default/services/web", json_answer(service)),
         (core, list("PodList", "v1", pods)),
-        ("/api/v1", text(resources("v1", &[("pods", "Pod")]))),
-    ])
+        ("/api/v1", text(resources("v1", &[("pods", "Pod"), ("services", "Service")]))),
+    ]
+}
+
+pub(crate) fn kubeconfig(server: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{{name: test, cluster: {{server: \"{server}\"}}}}]\n\
+         users: [{{name: test, user: {{}}}}]\ncontexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n"
+    )
 }
 
 #[test]
 fn logs_of_the_pods_of_a_cluster() {
     let person = Person::new();
-    let server = cluster();
-    let kubeconfig = person.write(
-        "kubeconfig",
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{{name: test, cluster: {{server: \"{server}\"}}}}]\n\
-             users: [{{name: test, user: {{}}}}]\ncontexts: [{{name: test, context: {{cluster: test, user: test}}}}]\n"
-        ),
-    );
+    let kubeconfig = person.write("kubeconfig", kubeconfig(&serve(answers())));
     let logs =
         |words: &[&str]| person.types(&[&["--kubeconfig", &kubeconfig, "logs", "shop"], words].concat());
     let said = logs(&[]).ok();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -90,19 +90,22 @@ pub(crate) fn serve(answers: Vec<(&'static str, String)>) -> String {
     let place = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut bytes = [0; 4096];
-            let length = stream.read(&mut bytes).unwrap();
-            let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
-            let path = request.split_whitespace().nth(1).unwrap_or_default();
-            let answer =
-                answers.iter().find(|(at, _)| path.starts_with(at)).map(|(_, answer)| answer.as_str());
-            let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-            // Who has read enough has gone.
-            let _ = stream.write_all(answer.unwrap_or(none).as_bytes());
+            respond(stream.unwrap(), &answers);
         }
     });
     place
+}
+
+/// Answers one request.
+pub(crate) fn respond(mut stream: TcpStream, answers: &[(&'static str, String)]) {
+    let mut bytes = [0; 4096];
+    let length = stream.read(&mut bytes).unwrap();
+    let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
+    let path = request.split_whitespace().nth(1).unwrap_or_default();
+    let answer = answers.iter().find(|(at, _)| path.starts_with(at)).map(|(_, answer)| answer.as_str());
+    let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    // Who has read enough has gone.
+    let _ = stream.write_all(answer.unwrap_or(none).as_bytes());
 }
 
 pub(crate) fn answer(head: &str, body: &str) -> String {
