@@ -26,7 +26,7 @@ const WEBHOOK: &str = "sidecar-injector.dapr.io";
 const REGISTRAR: &str = "vela-dapr-injector";
 /// The Configuration that holds for the control plane.
 const CONTROL_PLANE: &str = "daprsystem";
-/// A pod waits so long at most while nobody answers.
+/// A pod waits so long at most for an answer.
 const TIMEOUT_SECONDS: u32 = 5;
 /// Components in one answer of the API server, and in one namespace.
 const PAGE: u32 = 500;
@@ -81,7 +81,7 @@ impl SidecarInjector {
         }
     }
 
-    /// While nobody answers, pods start without sidecars (`Ignore`), as with Dapr's own injector: it is asked about the pods of the whole
+    /// Without an answer, pods start without sidecars (`Ignore`), as with Dapr's own injector: it is asked about the pods of the whole
     /// cluster. Those of the cluster's own namespace and of the control plane are left out, so that neither waits for itself.
     fn registration(&self) -> Value {
         let namespace = &self.settings.namespace;

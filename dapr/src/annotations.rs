@@ -52,7 +52,7 @@ impl Sidecar {
         format!("{}{SUFFIX}", self.app_id)
     }
 
-    /// The annotations of the Service that nobody else may set.
+    /// The annotations of the Service that only the operator sets.
     pub(crate) fn reserved_annotations(&self) -> BTreeMap<String, String> {
         let mut reserved = BTreeMap::from([(APP_ID.to_owned(), self.app_id.clone())]);
         if self.metrics {

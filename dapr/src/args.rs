@@ -1,8 +1,6 @@
 //! The flags of `vela-dapr`, as typed, and what they mean.
 
-use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Parser;
@@ -12,6 +10,7 @@ use vela_runtime::kubeconfig::describe;
 use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
 use crate::injector_args::InjectorArgs;
+use crate::listen_address::Listen;
 use crate::reload::{Reload, TlsFiles};
 
 /// Name of the lease, as of Dapr's own operator: of the two, one reconciles.
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     /// Certificates of those who sign the certificates of sidecars.
     #[arg(long, requires = "tls_cert", value_name = "FILE")]
     trust_anchors: Option<PathBuf>,
-    /// Answer sidecars before 1.4, in plain text: whoever connects reads the objects of all namespaces, with values of Secrets.
+    /// Answer sidecars before 1.4, in plain text: every client that connects reads the objects of all namespaces, with values of Secrets.
     #[arg(long, conflicts_with = "tls_cert")]
     allow_plaintext: bool,
     /// Convert Subscriptions here, for the Service dapr-webhook; 0, and nothing, serves none.
@@ -159,28 +158,6 @@ impl Args {
             let own = std::fs::read_to_string(POD_NAMESPACE).unwrap_or_default();
             Some(own.trim()).filter(|own| !own.is_empty()).unwrap_or(NAMESPACE).to_owned()
         })
-    }
-}
-
-/// Where an endpoint listens, if it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
-
-impl FromStr for Listen {
-    type Err = String;
-
-    /// `HOST:PORT`, `:PORT` for every address of this machine, `0` or nothing for off.
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.is_empty() || text == "0" {
-            return Ok(Self(None));
-        }
-        let wrong = "write HOST:PORT, :PORT for every address of this machine, or 0 for none";
-        if let Some(port) = text.strip_prefix(':') {
-            let port: u16 = port.parse().map_err(|_| wrong.to_owned())?;
-            return Ok(Self(Some(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)))));
-        }
-        let mut found = text.to_socket_addrs().map_err(|error| format!("{error}; {wrong}"))?;
-        found.next().map(|address| Self(Some(address))).ok_or_else(|| wrong.to_owned())
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Process {
     pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a test.
     pub metrics: Option<Endpoint>,
-    /// Where and to whom to serve the API of sidecars, leader or not; to nobody in a test of the controllers.
+    /// Where and to whom to serve the API of sidecars, leader or not; a test of the controllers serves none.
     pub api: Option<Api>,
     /// Where to serve the conversion of Subscriptions, leader or not; nowhere in a test of the controllers.
     pub webhooks: Option<Webhooks>,

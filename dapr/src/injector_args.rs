@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use vela_dapr::{AllowedAccounts, Confinement, PeerService, SidecarInjector, SidecarSettings};
 
-use crate::args::Listen;
+use crate::listen_address::Listen;
 use crate::reload::{EVERY, content};
 
 type Failure = Box<dyn std::error::Error>;
@@ -164,7 +164,7 @@ fn tolerations(text: &str) -> Result<Vec<Value>, Failure> {
     Ok(serde_json::from_str(text).map_err(wrong)?)
 }
 
-/// Follows a file until nobody reads what it holds. What cannot be read is logged, and what was read before is used further.
+/// Follows a file as long as its content has a reader. A failed read is logged, and the former content stays in use.
 fn anchors(file: &Path) -> Result<watch::Receiver<String>, Failure> {
     let read = |file: &Path| -> Result<String, String> {
         let text =

@@ -2,6 +2,7 @@
 
 mod args;
 mod injector_args;
+mod listen_address;
 mod reload;
 
 use std::io::IsTerminal as _;

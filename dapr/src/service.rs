@@ -54,7 +54,7 @@ fn ports(sidecar: &Sidecar) -> Value {
 }
 
 /// The ports as they must be, where those of a live Service are others. Server-side apply alone would leave those that
-/// somebody else added, and a changed number beside the old one of the same name is refused.
+/// another writer added, and a changed number beside the old one of the same name is refused.
 pub(crate) fn other_ports(live: &DynamicObject, desired: &DynamicObject) -> Option<Value> {
     let parts = |ports: &Value| -> Vec<Value> {
         let ports = ports.as_array().map(Vec::as_slice).unwrap_or_default();

@@ -41,7 +41,7 @@ impl Webhooks {
         names.server(client, &self.namespace, self.address, Arc::new(Conversions))
     }
 
-    /// Registers us at the kind, and again when somebody installs it anew, until the operator stops. The authority is written by the
+    /// Registers us at the kind, and again when a user installs it anew, until the operator stops. The authority is written by the
     /// server.
     pub(crate) async fn register(self, client: kube::Client, stop: CancellationToken) {
         let crd = ApiResource::from_gvk(&GroupVersionKind::gvk(

@@ -20,7 +20,7 @@ const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
 const PAGE: u32 = 500;
 /// Pages of one list: beyond this the list is cut and says so by an error.
 const MOST_PAGES: usize = 200;
-/// How often a change is tried again when somebody else (mostly a controller that reports) wrote the object meanwhile.
+/// How often a change is tried again when another writer (mostly a controller that reports) wrote the object meanwhile.
 const MOST_TRIES: usize = 10;
 
 /// What applying did.
@@ -100,7 +100,7 @@ impl Cluster {
     pub(crate) async fn not_served(&self, withdrawn: BTreeSet<VersionKind>) -> BTreeSet<VersionKind> {
         let mut not_served = BTreeSet::new();
         for (api_version, kind) in withdrawn {
-            // A kind that nobody knows is told when its object is applied.
+            // An unknown kind is reported when its object is applied.
             if let Ok((resource, _)) = self.kind(&api_version, &kind).await
                 && resource.api_version != api_version
             {
@@ -223,7 +223,7 @@ impl Cluster {
         Ok((applied, after))
     }
 
-    /// Changes a few fields of an object that exists: gives each its value, or takes it away from whoever wrote it.
+    /// Changes a few fields of an object that exists: gives each its value, or takes it away from its writer.
     /// It is written as [`Cluster::apply`] writes, so that both can follow each other in any order.
     pub(crate) async fn change(
         &self,
@@ -424,14 +424,14 @@ mod tests {
         let (applied, _) = cluster.apply(&object, false, false).await.unwrap();
         assert_eq!((applied, data(&cluster).await), (Applied::Changed, json!({"a": "3"})));
         assert_eq!(cluster.apply(&object, false, false).await.unwrap().0, Applied::Unchanged);
-        // What somebody else wrote is still theirs.
+        // Fields of other writers are still theirs.
         let cluster = written_by(&[("kubectl", json!({"a": "2"}))]).await;
         let failure = cluster.apply(&object, false, false).await.unwrap_err();
         assert!(failure.texts()[0].contains("conflict with \"kubectl\""), "{:?}", failure.texts());
     }
 
     #[tokio::test]
-    async fn one_field_is_changed_and_the_others_stay_whoever_wrote_them() {
+    async fn one_field_is_changed_and_all_others_stay() {
         let cluster = written_by(&[("kubectl", json!({"c": "1", "d": "1"}))]).await;
         let what = ("v1", "ConfigMap");
         cluster

@@ -1,4 +1,4 @@
-//! A URL that somebody typed in place of a file → its bytes, through the egress guard.
+//! A URL that a user typed in place of a file → its bytes, through the egress guard.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ pub(crate) enum Health {
     Unhealthy,
     /// It should exist and does not.
     Missing,
-    /// Nobody has said.
+    /// No rule tells.
     Unknown,
 }
 

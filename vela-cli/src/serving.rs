@@ -7,7 +7,7 @@ use vela_core::access::ACCOUNT;
 /// What everybody may look at to know (`vela install` lets them): the lease that a controller holds, and its Deployment.
 const SIGNS: [(&str, &str); 2] = [("coordination.k8s.io/v1", "Lease"), ("apps/v1", "Deployment")];
 
-/// What to say where no controller serves the cluster; nothing where there is one, or nobody may know.
+/// What to say where no controller serves the cluster; nothing where there is one, or where it cannot be known.
 pub(crate) async fn missing(cluster: &Cluster) -> Option<&'static str> {
     for (api_version, kind) in SIGNS {
         match cluster.get(api_version, kind, Some(SYSTEM_NAMESPACE), ACCOUNT).await {

@@ -52,7 +52,7 @@ impl SimulatedCluster {
         let cluster = Cluster::new(client, title, namespace.to_owned());
         let simulated = Self { embedded, cluster, egress_override, running: None, steps: 0 };
         let mut objects = installation::objects()?;
-        // Whoever brings the real definition of a foreign kind means that one.
+        // A given definition of a foreign kind goes before ours.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
         objects.extend(simulate::definitions().into_iter().filter(|object| !named(object)));
         installation::apply(&simulated.cluster, &objects, |_| ()).await?;
@@ -115,7 +115,7 @@ impl SimulatedCluster {
         Ok(())
     }
 
-    /// Lets things happen until nobody writes any more; gives up after `longest`.
+    /// Lets things happen until no controller writes any more; gives up after `longest`.
     pub(crate) async fn settle(&mut self, longest: Duration) -> Result<()> {
         let end = self.now() + longest;
         let (mut revision, mut since) = (self.store().revision(), self.now());

@@ -13,7 +13,7 @@ use crate::table::Table;
 
 /// Column of the reasons, which give way to a narrow terminal.
 const WHY: usize = 5;
-/// The type of a step that nobody has to write.
+/// The type of a step that vela adds by itself.
 const APPLY_COMPONENT: &str = "apply-component";
 
 /// How far a workflow is, in a line.

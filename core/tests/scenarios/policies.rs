@@ -191,7 +191,7 @@ async fn what_is_applied_once_is_not_looked_after() {
     let two = services.as_array().unwrap().iter().find(|service| service["name"] == "two").unwrap();
     assert_eq!(two["healthy"], true, "{services}");
     let said = two["message"].as_str().unwrap();
-    assert!(said.contains("ConfigMap default/two was deleted"), "{services}");
+    assert!(said.contains("two was deleted, and the policy apply-once does not make it again"), "{services}");
     // Neither a label nor an annotation of the application is a new revision of it.
     let marks = json!({"metadata": {"labels": {"team": "blue"}, "annotations": {"example.com/poke": "1"}}});
     cluster.patch("core.oam.dev/v1beta1", "Application", "shop", marks).await;

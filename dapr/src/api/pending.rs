@@ -1,6 +1,6 @@
 //! What one stream has still to send: for each object the state that the sidecar knows and the newest one, in the order of the first
 //! change. It is bounded by the number of objects, not by the number of changes, so a sidecar that reads slowly costs little and
-//! holds up nobody.
+//! holds up no other.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -52,7 +52,7 @@ pub enum ApiError {
 pub enum Security {
     /// By certificates: each is given the objects of its own namespace.
     MutualTls(Credentials),
-    /// Not at all: whoever connects is given the objects, with the values of Secrets, of the namespace that it names, or of all.
+    /// Not at all: every client gets the objects, with the values of Secrets, of the namespace that it names, or of all.
     /// For sidecars before 1.4.
     Plaintext,
 }

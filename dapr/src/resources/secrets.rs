@@ -24,7 +24,7 @@ pub type Secrets = BTreeMap<String, BTreeMap<String, String>>;
 /// The store that is meant where none is named.
 const KUBERNETES: &str = "kubernetes";
 
-/// Why an object cannot be given to a sidecar. Whoever lists objects leaves out this one, and says so.
+/// Why an object cannot be given to a sidecar. A list leaves out this one, and says so.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The object is not of the form that its kind has.

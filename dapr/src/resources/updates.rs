@@ -78,7 +78,7 @@ mod tests {
             Some(&["other"]),
             Some(&["other"]),
             Some(&["cart", "other"]),
-            Some(&["nobody"]),
+            Some(&["another"]),
             Some(&[]),
             None,
         ];

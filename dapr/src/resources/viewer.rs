@@ -1,4 +1,4 @@
-//! Which objects a sidecar may see: those of its namespace, and of these the ones whose scopes name its application or nobody.
+//! Which objects a sidecar may see: those of its namespace, and of these the ones whose scopes name its application or are empty.
 
 use std::sync::Arc;
 

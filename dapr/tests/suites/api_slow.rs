@@ -13,7 +13,7 @@ const WINDOW_BYTES: u32 = 64 * 1024;
 const VALUE_BYTES: usize = 60_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_sidecar_holds_up_nobody() {
+async fn a_slow_sidecar_holds_up_no_other() {
     let bench = Bench::new();
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES);

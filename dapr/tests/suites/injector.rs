@@ -141,13 +141,13 @@ async fn recorded_pods_get_the_recorded_sidecars() {
         let request = &case["request"];
         let reply = ask(&server, settings(case["injector"].as_str().unwrap()), &review(request)).await;
         let response = &reply.body["response"];
-        let mut told = |what: &str, found: &Value, expected: &Value| {
+        let mut compare = |what: &str, found: &Value, expected: &Value| {
             if found != expected {
                 wrong.push(format!("{name}: {what}\n found    {found}\n expected {expected}"));
             }
         };
-        told("status", &json!(reply.status), &case["http"]);
-        told("allowed", &response["allowed"], &case["allowed"]);
+        compare("status", &json!(reply.status), &case["http"]);
+        compare("allowed", &response["allowed"], &case["allowed"]);
         let recorded = if case["patch"].is_null() { &request["pod"] } else { &case["result"] };
         let mut expected = recorded.clone();
         if let Some(difference) = differences.remove(name) {
@@ -157,13 +157,13 @@ async fn recorded_pods_get_the_recorded_sidecars() {
             assert_ne!(&expected, recorded, "{name} is no difference");
         }
         let found = patched(&request["pod"], response);
-        told("pod", &found, &expected);
-        // Whoever asks again, about a pod that has its sidecar, changes nothing.
+        compare("pod", &found, &expected);
+        // A second request, about a pod that has its sidecar, changes nothing.
         let mut again = request.clone();
         again["pod"] = found;
         let second = ask(&server, settings("default"), &review(&again)).await;
         if response["patch"].is_string() {
-            told("a second patch", &second.body["response"]["patch"], &Value::Null);
+            compare("a second patch", &second.body["response"]["patch"], &Value::Null);
         }
         let warnings: Vec<&str> =
             response["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -90,7 +90,7 @@ fn workloads_of_one_id_take_turns_only_when_one_goes() {
         cluster.stop().await;
         cluster.start();
         cluster.settle().await;
-        assert_eq!(version(&cluster), before, "nobody else takes it, also after a start");
+        assert_eq!(version(&cluster), before, "no other workload takes it, also after a start");
         let events = cluster.events(SPACE);
         for name in ["one", "two", "three"] {
             let found =

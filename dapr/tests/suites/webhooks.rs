@@ -18,7 +18,7 @@ use super::process::free_port;
 
 const CRD: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// What a server answers to whoever trusts the authority of its registration alone.
+/// The answer of a server to a client that trusts the authority of its registration alone.
 async fn ask(port: u16, config: &Value, name: &'static str, path: &str, review: &str) -> Value {
     use base64::Engine as _;
     let bundle = config["caBundle"].as_str().unwrap();

@@ -261,7 +261,7 @@ pub(crate) enum Rollout {
         /// How to print it
         #[arg(long, short, value_enum, default_value = "table")]
         output: Format,
-        /// Show it until it has ended or waits for somebody
+        /// Show it until it has ended or waits for a user
         #[arg(long, short)]
         watch: bool,
         /// How long to watch, such as 90s, 5m or 1h
@@ -434,7 +434,7 @@ pub(crate) struct Install {
     /// Have it put what ServiceBindings name into Deployments and StatefulSets; with --webhooks or --webhook-url
     #[arg(long)]
     pub(crate) trait_injector: bool,
-    /// Have API servers ask the controller for the other version of an Application, which then nobody can read while the
+    /// Have API servers ask the controller for the other version of an Application, which then cannot be read while the
     /// controller is away; with --webhooks or --webhook-url. Without it both versions show what was written
     #[arg(long)]
     pub(crate) webhook_conversion: bool,
@@ -465,7 +465,7 @@ pub(crate) struct Uninstall {
     /// Keep the kinds, the applications and what these made; only webhooks, controller, rights and built-in types go
     #[arg(long)]
     pub(crate) keep_crds: bool,
-    /// Take the hold off applications that nobody ended in time; what they made then stays
+    /// Take the hold off applications that no controller released in time; what they made then stays
     #[arg(long)]
     pub(crate) force: bool,
     /// How long to wait until the applications are gone

@@ -1,10 +1,10 @@
-//! Parses values that somebody typed, and says what each should look like.
+//! Parses values that a user typed, and says what each should look like.
 
 use std::time::Duration;
 
 use vela_engine::names;
 
-/// The longest wait somebody can ask for: beyond a day it is a typing error.
+/// The longest wait a user can ask for: beyond a day it is a typing error.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The name of an object: it becomes part of a request, so nothing else passes.

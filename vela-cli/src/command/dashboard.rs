@@ -51,7 +51,7 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
     served
 }
 
-/// What nobody can guess: 244 random bits.
+/// A secret that cannot be guessed: 244 random bits.
 fn secret() -> String {
     let [first, second] = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
     format!("{}{}", first.simple(), second.simple())
@@ -67,7 +67,7 @@ fn open(link: &str) {
         .stderr(Stdio::null())
         .spawn();
     if let Ok(mut browser) = started {
-        // Whoever ended is waited for, so that no zombie stays.
+        // The ended process is waited for, so that no zombie stays.
         std::thread::spawn(move || browser.wait());
     }
 }

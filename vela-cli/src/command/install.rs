@@ -134,7 +134,7 @@ async fn install_in(
     Ok(())
 }
 
-/// The controllers in this process, until somebody stops it.
+/// The controllers in this process, until a user stops it.
 async fn control(cluster: &Cluster, args: &Install, screen: &mut Screen) -> Result<()> {
     let stop = Stop::new();
     let bounds =

@@ -1,7 +1,7 @@
 //! `vela uninstall`: applications, webhooks, controller, kinds go, in this order; what is left is told.
 //!
 //! The order is what matters: a finalizer is taken off by the controller, so the controller stays until nothing holds one, and
-//! the kinds until nobody needs to read them. Where that does not come about in time nothing further is taken away.
+//! the kinds once no reader needs them. Where that does not come about in time nothing further is taken away.
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
             end(cluster, api_version, kind, args, screen).await?;
         }
     }
-    // From here on nobody holds anything, or everything is kept as it is.
+    // From here on no finalizer is left, or everything is kept as it is.
     for name in [WEBHOOKS_OF_CORE, TRAIT_INJECTOR, AUTHORS] {
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             take(cluster, &json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}), screen)
@@ -147,7 +147,7 @@ async fn end(
     Ok(())
 }
 
-/// The records of applications that were let go: nobody acts by them any more, and what holds one would hold its kind.
+/// The records of applications that were let go: no controller acts by them any more, and what holds one would hold its kind.
 async fn let_go_of_records(cluster: &Cluster) -> Result<()> {
     let (api_version, kind) = ("core.oam.dev/v1beta1", "ResourceTracker");
     for object in all(cluster, api_version, kind).await? {
@@ -210,7 +210,7 @@ fn left(kept: &[String], kinds: usize, args: &Uninstall, screen: &mut Screen) {
     }
     if !kept.is_empty() {
         left.push(format!(
-            "what nobody acts on until vela is installed again, and what it made: {}",
+            "without a controller until vela is installed again, and what it made: {}",
             named(kept.iter().cloned())
         ));
     }
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Nobody ends what an application holds: nothing further goes, unless somebody says so; and then no kind is left.
+    /// No controller releases the applications: nothing further goes, unless the user asks for it; and then no kind is left.
     #[tokio::test]
     async fn what_holds_something_stays_until_it_is_let_go() {
         let server = vela_apiserver::ApiServer::builder().build().unwrap();

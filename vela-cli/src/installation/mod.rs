@@ -72,7 +72,7 @@ pub(crate) async fn apply(
     Ok(())
 }
 
-/// The account of the controller, with the rights it has: for whoever runs it, in the cluster or outside.
+/// The account of the controller, with the rights it has: for every process that runs it, in the cluster or outside.
 pub(crate) fn access(needs: Needs) -> Vec<Value> {
     vela_core::access::objects(SYSTEM_NAMESPACE, needs)
 }

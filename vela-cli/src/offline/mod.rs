@@ -45,7 +45,7 @@ pub(crate) fn built_in(version: ClusterVersion, more: &[&Document]) -> Result<Re
 
 /// Reads what the definitions of the cluster and `more` allow; those given win.
 pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<Reader<Files<Live>>> {
-    // Where nobody installed any, that is the answer, and not that one of them is missing.
+    // Where none is installed, that is the answer, and not that one of them is missing.
     cluster.kind("core.oam.dev/v1beta1", DefinitionKind::Component.kind()).await?;
     let client = cluster.client().clone();
     let live = Live::new(client.clone(), Discovery::new(client));
@@ -273,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    /// Whoever writes applications in one namespace reads the types there, and those of the system namespace.
+    /// The author of applications in one namespace reads the types there, and those of the system namespace.
     #[test]
     fn the_roles_of_an_installation_let_types_be_read() {
         for kind in DEFINITION_KINDS {

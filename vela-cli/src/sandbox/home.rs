@@ -49,7 +49,7 @@ pub(crate) enum LockAttempt {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holder {
     /// The process that the lock names, when it is seen to have the lock open: anybody may have written a number, and
-    /// the process of that number may be somebody else's by now.
+    /// the process of that number may be another user's by now.
     pub(crate) pid: Option<u32>,
     /// Does it serve, so that others can work through it?
     pub(crate) serves: bool,
@@ -143,7 +143,7 @@ impl Home {
         private::open(&self.path.join("lock")).map_err(|error| self.io_error("locked", &error).into())
     }
 
-    /// The lock, if nobody holds it; else who does, as far as it can be read.
+    /// The lock, if it is free; else its holder, as far as it can be read.
     pub(crate) fn try_lock(&self) -> Result<std::result::Result<Lock, Holder>> {
         let mut file = self.lock_file()?;
         match file.try_lock() {
@@ -181,7 +181,7 @@ impl Home {
         write().map_err(|error| self.io_error("written", &error).into())
     }
 
-    /// Puts a damaged store aside, where it stays until somebody removes it. Gives its new place; nothing where it
+    /// Puts a damaged store aside, where it stays until a user removes it. Gives its new place; nothing where it
     /// stays in its old one, because there is no name left or the disk refuses.
     pub(crate) fn quarantine(&self) -> Option<PathBuf> {
         let free = (1..=QUARANTINED_AT_MOST)
@@ -191,7 +191,7 @@ impl Home {
     }
 
     /// Empties the folder except for the lock file, whose holder the caller is, and damaged stores put aside, which
-    /// somebody may still want to look into; gives these.
+    /// a user may still want to look into; gives these.
     pub(crate) fn clear(&self) -> std::io::Result<Vec<PathBuf>> {
         let mut kept = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
@@ -222,7 +222,7 @@ impl Home {
         inside + std::fs::metadata(&store).ok().filter(|data| data.is_file()).map_or(0, |data| data.len())
     }
 
-    /// Waits until the store is ours or somebody serves it.
+    /// Waits until the store is ours or another process serves it.
     pub(crate) async fn take(&self, screen: &mut Screen) -> Result<LockAttempt> {
         let deadline = Instant::now() + LONGEST_WAIT;
         let mut reported = false;

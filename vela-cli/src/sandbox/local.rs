@@ -108,7 +108,7 @@ impl Local {
             None => Ok(()),
         };
         if served.lock().is_ok_and(|mut slot| slot.take().is_some()) {
-            // Nobody serves any more; a file that cannot be removed only leads to "connection refused".
+            // No process serves any more; a file that cannot be removed only leads to "connection refused".
             let _ = std::fs::remove_file(home.kubeconfig());
         }
         server.shutdown().await;

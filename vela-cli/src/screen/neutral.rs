@@ -64,7 +64,7 @@ pub(super) fn commands(c: char) -> bool {
         c if c.is_control() => true,
         // Marks that turn the direction of text, and the ends of lines and paragraphs that are none for most programs.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => true,
-        // What nobody sees.
+        // Invisible characters.
         '\u{200b}'
         | '\u{2060}'..='\u{2064}'
         | '\u{feff}'

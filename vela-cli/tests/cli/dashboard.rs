@@ -1,4 +1,4 @@
-//! `vela dashboard`: a console over the sandbox that answers whoever has its link, and ends in order.
+//! `vela dashboard`: a console over the sandbox that answers every client with its link, and ends in order.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Every block of commands and YAML in the guides is run, in the order written, by somebody without a cluster.
+//! Every block of commands and YAML in the guides is run, in the order written, by a user without a cluster.
 //!
 //! A block `yaml file=NAME` is that file. A block `console` holds commands (`$ …`) and, below each, lines that its
 //! output has in this order: words as they are, spaces aside, `…` for anything. `console exit=N` ends with that code.

@@ -165,10 +165,10 @@ fn a_full_disk_is_told_and_harms_nothing() {
     person.types(&["up", "-f", &file]).ok();
 }
 
-/// A component type whose template names what nobody declares.
+/// A component type whose template names an undeclared field.
 const BROKEN: &str = r#"odd: {type: "component", attributes: workload: definition: {apiVersion: "v1", kind: "ConfigMap"}}
 template: {
-	output: {apiVersion: "v1", kind: "ConfigMap", data: text: nobody}
+	output: {apiVersion: "v1", kind: "ConfigMap", data: text: undeclared}
 	parameter: text: string
 }
 "#;
@@ -186,11 +186,11 @@ fn a_broken_definition_is_refused_in_every_form_and_told_once() {
     let app = person.write("app.yaml", site(false).replace("type: page", "type: odd"));
     for file in [&cue, &yaml] {
         let alone = person.types(&["up", "-f", file, "-f", &page]);
-        let alone = alone.fails(1, &["odd", "nobody"]);
+        let alone = alone.fails(1, &["odd", "undeclared"]);
         assert!(!alone.err.contains("created"), "{}", alone.err);
         for words in [&["up"][..], &["dry-run", "--offline"][..]] {
-            let said = person.types(&[words, &["-f", file, "-f", &app]].concat()).fails(1, &["nobody"]);
-            assert_eq!(said.err.matches("\"nobody\" not found").count(), 1, "{}", said.err);
+            let said = person.types(&[words, &["-f", file, "-f", &app]].concat()).fails(1, &["undeclared"]);
+            assert_eq!(said.err.matches("\"undeclared\" not found").count(), 1, "{}", said.err);
         }
     }
     person.types(&["show", "page"]).fails(1, &["there is no type \"page\""]);

@@ -35,7 +35,7 @@ fn dry_run_prints_the_objects() {
     let list: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
     assert_eq!(list["items"][0]["metadata"]["namespace"], "prod");
-    assert!(!said.out.contains("WebhookConfiguration"), "nobody asked for webhooks");
+    assert!(!said.out.contains("WebhookConfiguration"), "the flags ask for no webhooks");
     assert!(!person.path("vela").exists(), "no sandbox is made");
 }
 
@@ -286,7 +286,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
             definition("ComponentDefinition", "bucket", terraform),
             definition("ComponentDefinition", "chart", helm),
             definition("PolicyDefinition", "spread", cue),
-            definition("WorkflowStepDefinition", "notify-somebody", cue),
+            definition("WorkflowStepDefinition", "notify-team", cue),
             definition("TraitDefinition", "fetch", conditional),
         ]
         .concat(),
@@ -301,7 +301,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
     show("bucket", &["component bucket", "bucket  string, required"]);
     show("chart", &["the values of the Helm chart podinfo of https://charts"]);
     show("spread", &["policy spread", "clusters  []string"]);
-    show("notify-somebody", &["workflow step notify-somebody", "clusters"]);
+    show("notify-team", &["workflow step notify-team", "clusters"]);
     show("fetch", &["trait fetch", "mode  string", "url  string, required, only if mode == \"b\""]);
     show("page", &["handlebars", "replicas  any", "image  any"]);
 }

@@ -138,7 +138,7 @@ fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
     );
     person.types(&["up", "-f", &wrong]).fails(1, &["AppRollout", "failed", "batch size mismatch"]);
     person.types(&["rollout", "status", "release", "-w"]).fails(1, &["rollout release failed"]);
-    // A metric that cannot be measured holds its batch until somebody resumes the rollout.
+    // A metric that cannot be measured holds its batch until a user resumes the rollout.
     let gated = rollout(
         "targetAppRevisionName: shop-v2",
         "targetSize: 4, canaryMetric: [{name: errors, interval: 1s, metricsRange: {max: 1}, query: up, \

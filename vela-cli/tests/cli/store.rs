@@ -1,4 +1,4 @@
-//! The sandbox's folder: private, damage and loss are told, and nobody else's process is touched.
+//! The sandbox's folder: private, damage and loss are told, and no other process is touched.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -90,7 +90,7 @@ fn a_store_that_was_emptied_or_replaced_is_no_new_beginning() {
 }
 
 #[test]
-fn a_lock_of_somebody_else_is_told_and_the_process_it_names_lives() {
+fn a_lock_of_another_is_told_and_its_process_lives() {
     let person = Person::new();
     person.types(&["ls"]).ok();
     let mut innocent = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("a process");
@@ -102,7 +102,7 @@ fn a_lock_of_somebody_else_is_told_and_the_process_it_names_lives() {
             .types(&["sandbox", "stop"])
             .fails(3, &["held by a process that is not seen to be a vela", "end that process where it runs"]);
     }
-    assert_eq!(innocent.try_wait().expect("asked"), None, "nobody may have ended it");
+    assert_eq!(innocent.try_wait().expect("asked"), None, "no process may have ended it");
     innocent.kill().expect("ended");
     innocent.wait().expect("gone");
     drop(lock);

@@ -68,7 +68,7 @@ fn a_workflow_is_ended_and_begins_again_where_it_was_ended_or_as_a_whole() {
     assert_eq!((&hold["phase"], &hold["reason"]), (&json!("failed"), &json!("Terminate")), "{hold}");
     person.types(&["workflow", "resume", "shop"]).fails(1, &["terminated", "restart it"]);
     let step = ["workflow", "restart", "shop", "--step"];
-    person.types(&[&step[..], &["nobody"]].concat()).fails(1, &["can not find step nobody"]);
+    person.types(&[&step[..], &["absent"]].concat()).fails(1, &["can not find step absent"]);
     person.types(&[&step[..], &["back"]].concat()).fails(1, &["non-failed step", "back is succeeded"]);
 
     let before = workflow(&person, "shop");
@@ -99,8 +99,8 @@ fn what_steps_came_to_is_told() {
     assert_eq!(debug[0]["properties"]["component"], "back", "{debug}");
     assert_eq!(debug[0]["phase"], "succeeded", "{debug}");
     for verb in ["logs", "debug"] {
-        let said = person.types(&["workflow", verb, "shop", "--step", "nobody"]);
-        said.fails(1, &["no step \"nobody\"", "steps that were looked at: back, hold"]);
+        let said = person.types(&["workflow", verb, "shop", "--step", "absent"]);
+        said.fails(1, &["no step \"absent\"", "steps that were looked at: back, hold"]);
     }
 }
 
@@ -300,7 +300,7 @@ fn a_workflow_is_simulated_before_it_runs() {
     let resumed = report(&resumed);
     let after = resumed["ended"][0]["after"].as_f64().unwrap();
     assert!((20.0..60.0).contains(&after), "two pods and a person take their time: {resumed}");
-    assert!(resumed["events"].to_string().contains("somebody resumes it"), "{resumed}");
+    assert!(resumed["events"].to_string().contains("a user resumes it"), "{resumed}");
     let text = simulate(&["--resume-after", "10s"]).ok().out;
     assert!(text.contains("TIME") && text.contains("shop succeeded after"), "{text}");
 

@@ -107,7 +107,7 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     }
     let plan = &rollout.spec.rollout_plan;
     let Some(partition) = plan.batch_partition else {
-        screen.say(&format!("Rollout {name} waits for nobody: it has no batchPartition."));
+        screen.say(&format!("Rollout {name} does not wait for a user: it has no batchPartition."));
         return Ok(());
     };
     let last = plan.rollout_batches.as_ref().map_or(0, Vec::len).saturating_sub(1);

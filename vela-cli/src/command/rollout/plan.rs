@@ -47,7 +47,7 @@ pub(super) fn planned(document: &Document, has_source: bool) -> Result<RolloutPl
     let mut written = document.value()["spec"]["rolloutPlan"].clone();
     let mut findings = plan::check(&written);
     if let Some(fields) = written.as_object_mut() {
-        // Nobody completes the plan of an Application.
+        // No webhook completes the plan of an Application.
         let how = (has_source && document.kind() != "Application").then_some(Distribution::RoundRobin);
         findings.extend(plan::complete(fields, how).err());
     }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::screen::Screen;
 use crate::wait::{self, Awaited};
 
-/// Until the application runs, rests or has failed; not at all where nobody wants to wait. `before` is what it was before it
+/// Until the application runs, rests or has failed; not at all with `--no-wait`. `before` is what it was before it
 /// was written, where more than its status was.
 pub(super) async fn follow(
     cluster: &Cluster,

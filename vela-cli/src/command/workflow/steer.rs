@@ -21,7 +21,7 @@ const UNDER_WAY: &str = "runningWorkflow";
 pub(super) enum Then {
     /// What it was.
     Same,
-    /// Under way: whoever waits for it must not take its former phase for the outcome.
+    /// Under way: a waiting command must not take its former phase for the outcome.
     UnderWay,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn too_busy(name: &str) -> Failure {
         .into()
 }
 
-/// Writes the run, or takes it away so that it begins anew. Nothing where somebody wrote the application since it was read.
+/// Writes the run, or takes it away so that it begins anew. Nothing where another writer changed the application since it was read.
 pub(super) async fn write(
     cluster: &Cluster,
     application: &DynamicObject,

@@ -46,7 +46,7 @@ impl StoredValues {
         written.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Writes them. Says whether they are written: not where somebody wrote the ConfigMap since it was read.
+    /// Writes them. Says whether they are written: not where another writer changed the ConfigMap since it was read.
     pub(super) async fn write(&self, cluster: &Cluster) -> Result<bool> {
         let Some(object) = self.object.as_ref() else { return Ok(true) };
         let before = data(object);

@@ -1,4 +1,4 @@
-//! Answers the hooks and metrics of a simulated rollout as people asked for; asks nobody.
+//! Answers the hooks and metrics of a simulated rollout as people asked for; sends no request.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -122,7 +122,7 @@ impl EgressOverride for EgressStub {
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String> {
         let mut now = self.now();
         let Some(hook) = self.hook(&now.plan, method, url, body) else {
-            return Err(format!("a simulation asks nobody, and does not know what {url} would answer"));
+            return Err(format!("a simulation sends no request, and does not know what {url} would answer"));
         };
         let refused = self.hooks.contains(&hook.name);
         let yes = hook.expected_status.first().and_then(|status| u16::try_from(*status).ok()).unwrap_or(YES);

@@ -32,7 +32,7 @@ pub(super) struct InitialState {
     pub(super) subject: Subject,
     /// What the plan promises of these workloads.
     pub(super) preview: Preview,
-    /// Words about how many pods there are, where nobody said it.
+    /// Words about how many pods there are, where no object says it.
     pub(super) size: String,
 }
 

@@ -305,7 +305,7 @@ impl Blockage {
     }
 }
 
-/// A metric that failed holds a rollout until somebody changes it.
+/// A metric that failed holds a rollout until a user changes it.
 fn held(live: &AppRollout) -> Option<Outcome> {
     let status = &live.status.as_ref()?.rollout;
     let analysis = status.canary_analysis.as_ref()?;

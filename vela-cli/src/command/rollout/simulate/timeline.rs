@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::pod_counts::PodCounts;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, styled};
 
-/// More rows than this are not kept: nobody reads them, and what counts is counted without them.
+/// More rows than this are not kept: no reader looks at them, and the sums are counted without them.
 const ROWS_AT_MOST: usize = 10_000;
 /// Rows that only show pods getting ready are at most so many for all pods once.
 const STEPS_SHOWN: usize = 20;

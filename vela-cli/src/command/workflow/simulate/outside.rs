@@ -1,4 +1,4 @@
-//! Answers what a simulated workflow asks elsewhere: yes, with an empty object; asks nobody.
+//! Answers what a simulated workflow asks elsewhere: yes, with an empty object; sends no request.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use vela_core::EgressOverride;
 
 /// What an answer says that says yes.
 const YES: u16 = 200;
-/// Requests that are remembered between two looks; more are counted by nobody.
+/// Requests that are remembered between two looks; more are not counted.
 const MOST_REQUESTS: usize = 1000;
 
 /// Stands in for everything outside.
@@ -30,7 +30,10 @@ impl EgressOverride for Outside {
     fn answer(&self, method: &str, url: &str, _: &[u8]) -> Result<(u16, Vec<u8>), String> {
         let mut asked = self.asked();
         if asked.len() < MOST_REQUESTS {
-            asked.push(format!("{method} {} is answered with {YES} and {{}}; nobody was asked", server(url)));
+            asked.push(format!(
+                "{method} {} is answered with {YES} and {{}}; no request was sent",
+                server(url)
+            ));
         }
         Ok((YES, b"{}".to_vec()))
     }
@@ -54,7 +57,7 @@ mod tests {
         assert_eq!(answer, Ok((200, b"{}".to_vec())));
         assert_eq!(
             outside.take(),
-            ["POST https://hooks.example.com is answered with 200 and {}; nobody was asked"]
+            ["POST https://hooks.example.com is answered with 200 and {}; no request was sent"]
         );
         assert!(outside.take().is_empty());
         assert_eq!((server("host"), server("http://a?b")), ("host", "http://a"));

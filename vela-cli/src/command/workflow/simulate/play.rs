@@ -147,7 +147,7 @@ impl<'a> Play<'a> {
     async fn resume(&mut self, name: &str) -> Result<()> {
         let cluster = self.simulated.cluster();
         steer(cluster, name, Then::Same, |run| run.resume(None, clock::now())).await?;
-        self.event("", "somebody resumes it, as asked".to_owned());
+        self.event("", "a user resumes it, as asked".to_owned());
         Ok(())
     }
 
