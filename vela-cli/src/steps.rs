@@ -121,6 +121,17 @@ pub(crate) fn waits_for_person(application: &Value) -> Option<String> {
     Some(format!("step {:?} waits for `vela workflow resume {name}`", text(first, "/name")))
 }
 
+/// How a user tries again what failed: from the first failed step, or from the beginning.
+pub(crate) fn way_to_try_again(application: &Value) -> Option<String> {
+    let workflow = application.pointer("/status/workflow")?;
+    let name = text(application, "/metadata/name");
+    let failed = listed(workflow).into_iter().find(|step| step["phase"] == "failed");
+    Some(match failed.map(|step| text(step, "/name")) {
+        Some(step) => format!("`vela workflow restart {name} --step {step}` tries it again from that step"),
+        None => format!("`vela workflow restart {name}` runs it again"),
+    })
+}
+
 /// The steps of a run or workflow, and those in groups.
 fn listed(workflow: &Value) -> Vec<&Value> {
     let steps = workflow["steps"].as_array().into_iter().flatten();
@@ -307,5 +318,16 @@ mod tests {
         assert!(waits_for_person(&shop).unwrap().contains("its workflow is suspended"));
         shop["status"]["workflow"]["suspend"] = json!(false);
         assert_eq!(waits_for_person(&shop), None);
+    }
+
+    #[test]
+    fn a_failed_workflow_names_the_way_to_try_again() {
+        let of = |steps: Value| {
+            let status = json!({"status": "workflowFailed", "workflow": {"steps": steps}});
+            way_to_try_again(&json!({"metadata": {"name": "web"}, "status": status})).unwrap_or_default()
+        };
+        let why = of(json!([{"name": "a", "phase": "succeeded"}, {"name": "try", "phase": "failed"}]));
+        assert_eq!(why, "`vela workflow restart web --step try` tries it again from that step");
+        assert_eq!(of(json!([])), "`vela workflow restart web` runs it again");
     }
 }

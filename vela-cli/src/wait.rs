@@ -152,7 +152,9 @@ pub(crate) fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
             None => Verdict::Waiting("its workflow is suspended for a time".to_owned()),
         },
         phase @ ("workflowFailed" | "workflowTerminated") => {
-            let why = bad.clone().map(describe).collect::<Vec<_>>().join("; ");
+            let mut why: Vec<String> = bad.clone().map(describe).collect();
+            why.extend(steps::way_to_try_again(object));
+            let why = why.join("; ");
             Verdict::Failed(if why.is_empty() { phase.to_owned() } else { format!("{phase}: {why}") })
         }
         phase => {

@@ -43,7 +43,7 @@ fn steps() -> Vec<Step> {
         ("scope w0 to other", change(&w0, json!({"spec": {"metadata": [set("3")]}, "scopes": ["other"]}))),
         ("update w0 while scoped to other", change(&w0, json!({"spec": {"metadata": [set("4")]}}))),
         ("scope w0 to cart and other", change(&w0, json!({"scopes": ["cart", "other"]}))),
-        ("scope w0 to another", change(&w0, json!({"scopes": ["another"]}))),
+        ("scope w0 to nobody", change(&w0, json!({"scopes": ["nobody"]}))),
         ("scopes removed from w0", change(&w0, json!({"scopes": null}))),
         ("delete w0", delete(&w0)),
         ("create w1 scoped to other", create(&w1)),

@@ -30,7 +30,7 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
-use crate::workflow::WorkflowSpec;
+use crate::workflow::{APPLY_COMPONENT, WorkflowSpec};
 
 use self::parser::{Parser, deployments, overridden};
 pub use external::{named_workflow, with_workflow, with_workflow_object};
@@ -174,8 +174,8 @@ pub struct Step {
     pub definition: Option<Arc<Definition>>,
     /// It does more than to apply a component when its turn comes.
     pub(crate) is_more: bool,
-    /// Values of other steps go into its parameters.
-    pub(crate) takes_values: bool,
+    /// Keys of the parameters that get their values of other steps.
+    pub(crate) filled: Vec<String>,
     /// Of a `deploy` step: the components that it applies.
     pub(crate) deploys: Vec<usize>,
 }
@@ -214,6 +214,14 @@ impl AppFile {
     /// Its explicit workflow.
     pub fn workflow(&self) -> Option<&Workflow> {
         self.workflow.as_ref()
+    }
+
+    /// Keys of the parameters of a component that get their values of other steps, by the step that applies the component.
+    pub(crate) fn filled_by_steps(&self, component: &str) -> Vec<&str> {
+        let steps = self.workflow.iter().flat_map(|workflow| &workflow.steps);
+        let applies =
+            |step: &&Step| step.type_ == APPLY_COMPONENT && step.properties["component"] == component;
+        steps.filter(applies).flat_map(|step| &step.filled).map(String::as_str).collect()
     }
 
     /// The version it is rendered for.

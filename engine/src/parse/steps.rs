@@ -64,24 +64,16 @@ impl<'a> Parser<'a> {
             let is_written = |field: &&str| fields.get(*field).is_some_and(|value| !value.is_null());
             let is_more = type_ != APPLY_COMPONENT || BEYOND_APPLYING.iter().any(is_written);
             let in_group = fields.get("subSteps");
-            let mut inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
-            let takes_values = inputs.any(|input| input["parameterKey"].is_string());
+            let inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
+            let filled = inputs.filter_map(|input| input["parameterKey"].as_str());
+            let filled = filled.map(str::to_owned).collect();
             let definition = match BUILT_IN_STEPS.contains(&type_.as_str()) {
                 true => None,
                 false => self.snapshot.definition(DefinitionKind::WorkflowStep, &type_).cloned(),
             };
             let deploys = Vec::new();
-            let step = Step {
-                name,
-                type_,
-                properties,
-                depends_on,
-                path,
-                definition,
-                is_more,
-                takes_values,
-                deploys,
-            };
+            let step =
+                Step { name, type_, properties, depends_on, path, definition, is_more, filled, deploys };
             steps.push(step);
             // A group stands in no group, which the workflow is checked for.
             if in_group.is_some() && !below.contains(".subSteps[") {

@@ -263,7 +263,7 @@ fn inputs_of_applying(
     not_supported: NotSupported,
     found: &mut Diagnostics,
 ) {
-    if step.takes_values {
+    if !step.filled.is_empty() {
         let message =
             "values of other steps in a step that applies a component are not supported yet".to_owned();
         let finding = not_supported(Code::NotSupported, message)

@@ -316,3 +316,23 @@ fn install_can_print_what_it_would_apply() {
     }
     assert!(!person.path("vela").exists(), "no sandbox is made");
 }
+
+#[test]
+fn a_parameter_that_a_step_fills_is_not_missing() {
+    let person = Person::new();
+    let front = |parameters: &str| {
+        let text = format!(
+            "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {{name: late}}\nspec:\n  components:\n    \
+             - {{name: front, type: webservice, properties: {{{parameters}}}}}\n  workflow:\n    steps:\n      \
+             - {{name: hold, type: suspend, outputs: [{{name: chosen, valueFrom: context.name}}]}}\n      \
+             - name: roll\n        type: apply-component\n        inputs: [{{from: chosen, parameterKey: image}}]\n        \
+             properties: {{component: front}}\n"
+        );
+        person.write("app.yaml", text);
+        person.types(&["dry-run", "--offline", "app.yaml"])
+    };
+    let said = front("cpu: \"0.5\"").fails(5, &["values of other steps", "spec.workflow.steps[1].inputs"]);
+    assert!(!said.err.contains("must be given"), "{said:?}");
+    // Any other mistake is reported as before.
+    front("cpu: 5").fails(1, &["properties.cpu"]);
+}

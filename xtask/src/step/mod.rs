@@ -145,12 +145,28 @@ fn judge(text: &str, status: ExitStatus, proof: &str) -> (Verdict, String) {
         return (Verdict::Failed(status.to_string()), String::new());
     }
     if let Some(line) = text.lines().rfind(|line| line.contains(proof)) {
-        return (Verdict::Passed, line.trim().to_owned());
+        return (Verdict::Passed, sum_of_tests(text).unwrap_or_else(|| line.trim().to_owned()));
     }
     match text.lines().find_map(|line| line.strip_prefix("skipped: ")) {
         Some(reason) => (Verdict::Skipped(reason.to_owned()), String::new()),
         None => (Verdict::Failed(format!("it did nothing: no line says `{proof}`")), String::new()),
     }
+}
+
+/// How many tests passed in all programs of a step, where it ran several.
+fn sum_of_tests(text: &str) -> Option<String> {
+    let results = text.lines().filter_map(|line| line.strip_prefix("test result: "));
+    let counts = results.map(|result| {
+        let of = |word: &str| {
+            let number = result.split([';', '.']).find_map(|part| part.trim().strip_suffix(word));
+            number.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or_default()
+        };
+        (of("passed"), of("ignored"))
+    });
+    let counts: Vec<(u64, u64)> = counts.collect();
+    let (passed, ignored) = counts.iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    (counts.len() > 1)
+        .then(|| format!("{passed} tests passed in {} programs, {ignored} ignored", counts.len()))
 }
 
 impl Outcome {
@@ -229,5 +245,13 @@ mod tests {
         let table = table(&[outcome("one", 3), outcome("two", 4)]);
         assert!(table.contains("| one | ok | 3 | a / b |"), "{table}");
         assert!(table.ends_with("| sum | | 7 | |\n"), "{table}");
+    }
+
+    #[test]
+    fn the_figure_of_several_test_programs_is_their_sum() {
+        let two = "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\
+                   test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.0s\n";
+        assert_eq!(sum_of_tests(two).as_deref(), Some("12 tests passed in 2 programs, 1 ignored"));
+        assert_eq!(sum_of_tests("61 of 61 passed"), None);
     }
 }

@@ -115,6 +115,16 @@ pub(super) fn render(
         return placed(State::Pending(absent), context, Vec::new());
     }
     let outcome = drafts(app, component, &context, (&mut environment, &mut staged), &mut findings);
+    // A parameter that a step fills is not missing. That steps cannot fill it yet is reported at the step.
+    let filled: Vec<String> = app
+        .filled_by_steps(&component.name)
+        .iter()
+        .map(|key| format!("{}.properties.{}", component.path, key.trim_start_matches("properties.")))
+        .collect();
+    let findings: Diagnostics = findings
+        .into_iter()
+        .filter(|found| found.code != Code::Parameter || !filled.contains(&found.path))
+        .collect();
     // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
     if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
         return placed(State::Pending(missing), context, Vec::new());

@@ -191,8 +191,9 @@ impl<'a> Machine<'a> {
         let Some(status) = self.status.step(&step.name) else { return true };
         let (id, phase) = (status.id.clone(), status.phase);
         if self.is_late(step, now) {
-            // A step that applied components is looked at for the last time: its outputs tell later steps how they are.
-            if phase == StepPhase::Running && !step.outputs.is_empty() && step.applies_components() {
+            // A step that applied components is looked at for the last time: its outputs tell later steps how they are, and the
+            // status of the application shows why they are not healthy.
+            if phase == StepPhase::Running && step.applies_components() {
                 return true;
             }
             self.time_out(step, Vec::new(), now);
