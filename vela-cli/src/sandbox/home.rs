@@ -173,10 +173,13 @@ impl Home {
 
     /// Writes a file of the folder that only its owner may read.
     pub(crate) fn write_private(&self, path: &Path, text: &str) -> Result<()> {
+        // Readers find the former file or the new one, never half of it: a process may be killed in the middle.
+        let new = path.with_extension("new");
         let write = || {
-            let mut file = private::open(path)?;
+            let mut file = private::open(&new)?;
             file.set_len(0)?;
-            file.write_all(text.as_bytes())
+            file.write_all(text.as_bytes())?;
+            std::fs::rename(&new, path)
         };
         write().map_err(|error| self.io_error("written", &error).into())
     }
