@@ -236,7 +236,7 @@ impl SidecarReconciler {
     }
 }
 
-/// What is said to every workload that shares an id.
+/// The message to every workload that shares an id.
 fn shared(claims: &[Workload], owner: &Workload, app_id: &str) -> String {
     /// Others named at most: a message has to fit into an event.
     const NAMED_AT_MOST: usize = 5;

@@ -8,7 +8,7 @@ use crate::screen::Screen;
 /// Bytes of an answer that are looked at.
 const LONGEST_ANSWER: u64 = 64;
 
-/// What is asked, and what is said where the answer is no or where no person can be asked.
+/// The question, and the messages for a refusal and for a run without a terminal.
 pub(crate) struct Question<'a> {
     /// What is asked, without the question mark: "Delete the application shop".
     pub(crate) question: &'a str,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use vela_engine::definition::Language;
 use vela_engine::{Code, Definition, Diagnostic, Diagnostics};
 
-/// The findings, all of them warnings: what is said here is no reason to keep a definition out.
+/// The findings, all of them warnings: none of them keeps a definition out.
 pub(crate) fn findings(definition: &Definition) -> Diagnostics {
     [unchecked(definition), not_installed(definition), not_fetched(definition)]
         .into_iter()

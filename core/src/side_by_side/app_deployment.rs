@@ -1,4 +1,4 @@
-//! An AppDeployment in; its revisions side by side, who gets the requests, and its status, out.
+//! An AppDeployment in; its revisions side by side, the share of requests of each, and its status, out.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Revisions → their objects in the cluster, under the name of who asked for them.
+//! Revisions → their objects in the cluster, under the name of the object that asked for them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

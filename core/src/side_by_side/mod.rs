@@ -1,4 +1,4 @@
-//! The controllers of AppDeployments and ApplicationContexts of release 1.0: who wakes them.
+//! The controllers of AppDeployments and ApplicationContexts of release 1.0, and the watches that enqueue them.
 //!
 //! Both render revisions of an Application and control what comes of it; [`deployer`] is what they share. An owner reference
 //! names the owner of each object, so Kubernetes removes it with the owner, and no finalizer is needed.

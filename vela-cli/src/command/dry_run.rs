@@ -84,7 +84,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     })
 }
 
-/// What is rendered, and what is said of the workflows of which single steps are shown.
+/// The rendered text, and the messages about workflows of which single steps are shown.
 type RenderedAll = (Vec<Rendered>, JudgedWorkflows);
 
 async fn render(

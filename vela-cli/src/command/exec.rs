@@ -75,7 +75,7 @@ async fn exec(cluster: &Cluster, args: &Exec, screen: &mut Screen) -> Result<()>
         .map_err(|error| cluster.failure(&format!("run a command in {place}"), &error))?;
     let raw = args.tty.then(Raw::enter).transpose()?;
     let ended = pass_on(&mut process, args, screen).await;
-    // What is said from here on needs a terminal as it was.
+    // Messages from here on need the terminal in its former mode.
     drop(raw);
     match ended? {
         End::Reader => Ok(()),

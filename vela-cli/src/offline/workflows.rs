@@ -5,7 +5,7 @@ use vela_snapshot::{Reader, Source};
 
 use crate::error::{Failure, Result};
 
-/// What is said of such applications.
+/// The message about such applications.
 #[derive(Default)]
 pub(crate) struct JudgedWorkflows {
     pub(crate) warnings: Vec<String>,

@@ -23,7 +23,7 @@ const ANSWER_BYTES_AT_MOST: usize = 512 * 1024;
 const BODY_BYTES_AT_MOST: usize = 1 << 20;
 /// Headers of one request.
 const HEADERS_AT_MOST: usize = 100;
-/// Servers of people refuse who does not say what it is.
+/// Many servers refuse a client without this header.
 const USER_AGENT: (&str, &str) = ("user-agent", "vela");
 
 /// Answers `http.#HTTPDo` and those made of it.

@@ -8,7 +8,7 @@ use super::provider::Objects;
 
 /// The beginning of every certificate and key in PEM.
 const PEM: &[u8] = b"-----BEGIN";
-/// Keys of the certificate of who asks, and of its key: as upstream has them, then as Secrets for TLS do.
+/// Keys of the client certificate, and of its key: as upstream has them, then as Secrets for TLS do.
 const IDENTITIES: [(&str, &str); 2] = [("client.crt", "client.key"), ("tls.crt", "tls.key")];
 
 /// The content of the Secret; nothing where none is named.
