@@ -14,6 +14,8 @@ mod embed;
 mod embedded_file;
 #[path = "cue-eval/explain.rs"]
 mod explain;
+#[path = "cue-eval/failure.rs"]
+mod failure;
 #[path = "cue-eval/fmt.rs"]
 mod fmt;
 #[path = "cue-eval/imports.rs"]
@@ -36,33 +38,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, USAGE};
 use batch::Outcome;
-use vela_cue::Diagnostics;
-use vela_cue::packages::Failure as DataFailure;
-
-/// Why a command has no result.
-enum Failure {
-    Diagnostics(Diagnostics),
-    Message(String),
-    /// A wrong command line.
-    Usage(String),
-    /// There is something to print all the same, `fmt --check` for instance.
-    Printed(String),
-}
-
-impl From<Diagnostics> for Failure {
-    fn from(diagnostics: Diagnostics) -> Self {
-        Self::Diagnostics(diagnostics)
-    }
-}
-
-impl From<DataFailure> for Failure {
-    fn from(failure: DataFailure) -> Self {
-        Self::Message(match failure {
-            DataFailure::Error(message) | DataFailure::Budget(message) => message,
-            DataFailure::Incomplete(_) => "value is incomplete".into(),
-        })
-    }
-}
+use failure::Failure;
 
 fn main() -> ExitCode {
     // Evaluation recurses with the program; a roomy stack keeps deep but legal programs from ending the process.

@@ -1,11 +1,12 @@
 //! A command and its arguments in; what it prints out.
 
 use super::arguments::Arguments;
-use super::{Failure, embed, explain, fmt, inputs, modernize, tags, vet};
+use super::failure::Failure;
+use super::{embed, explain, fmt, inputs, modernize, read, tags, vet};
 use vela_cue::packages::{Data, json_marshal_indented, yaml_marshal};
 use vela_cue::source::Sources;
 use vela_cue::value::Shown;
-use vela_cue::{Diagnostics, Era, Source, Value, data_file, export, format, parser};
+use vela_cue::{Diagnostics, Era, Source, Value, export, format, parser};
 
 /// The fields that hold the expressions of `-e`.
 const EXPRESSION_FIELD: &str = "_cueEvalExpression";
@@ -13,7 +14,7 @@ const EXPRESSION_FIELD: &str = "_cueEvalExpression";
 pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
     match arguments.command.as_str() {
         "fmt" => fmt::run(arguments),
-        "parse" => parsed(&sources(arguments)?).map(|_| String::new()),
+        "parse" => inputs::parsed(&sources(arguments)?).map(|_| String::new()),
         "modernize" => {
             let mut sources = sources(arguments)?;
             let (Some(source), true) = (sources.pop(), sources.is_empty()) else {
@@ -26,7 +27,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
             )
         }
         "openapi" => {
-            let files = parsed(&sources(arguments)?)?;
+            let files = inputs::parsed(&sources(arguments)?)?;
             let field = arguments.expressions.first().map_or("parameter", String::as_str);
             let usage = export::openapi::DescriptionMarkers { before: "+usage=", behind: "+short" };
             Ok(format!("{:#}\n", export::openapi::schema_of_field(&files, field, Some(usage))))
@@ -61,8 +62,8 @@ fn definitions(arguments: &Arguments) -> Result<String, Failure> {
         value.iter().try_for_each(|value| value.validate(arguments.concrete == Some(true)))?;
     }
     let mut sources = sources(arguments)?;
-    sources.retain(|source| !inputs::is_side_file(&source.name));
-    match export::definition::consolidated(&parsed(&sources)?) {
+    sources.retain(|source| !read::is_side_file(&source.name));
+    match export::definition::consolidated(&inputs::parsed(&sources)?) {
         Some(file) if arguments.simplify => Ok(format::format_simplified(&file, "")),
         Some(file) => Ok(format::format_file(&file, "")),
         None => Ok(value.iter().map(|value| as_cue(value, arguments)).collect()),
@@ -151,25 +152,12 @@ fn sources(arguments: &Arguments) -> Result<Vec<Source>, Failure> {
 /// The inputs that make the value, with what they embed.
 fn evaluated_sources(arguments: &Arguments) -> Result<Vec<Source>, Failure> {
     let mut sources = sources(arguments)?;
-    sources.retain(|source| !inputs::is_side_file(&source.name));
+    sources.retain(|source| !read::is_side_file(&source.name));
     // As in the reference, files that are named one by one embed nothing: they need not be of a module.
     if arguments.inputs.iter().any(|input| inputs::folder(input).is_some()) {
         embed::fill(&mut sources)?;
     }
     Ok(sources)
-}
-
-/// The syntax trees of sources, or all their mistakes.
-pub(crate) fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
-    let mut all = Sources::default();
-    let (mut files, mut mistakes) = (Vec::new(), Vec::new());
-    for source in sources {
-        let id = all.add(source.clone());
-        let (file, found) = data_file::parse(source, id);
-        files.push(file);
-        mistakes.extend(found);
-    }
-    if mistakes.is_empty() { Ok(files) } else { Err(Failure::Diagnostics(Diagnostics::new(mistakes, all))) }
 }
 
 /// The value of the inputs, or those of the expressions asked for.

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use super::embedded_file::{self, Kind};
-use super::{Failure, module::Module};
+use super::failure::Failure;
+use super::module::Module;
 use vela_cue::ast::{Attribute, Decl, DeclKind, Field, visit};
 use vela_cue::packages::{self, Data, Run};
 use vela_cue::source::{Sources, Span};

@@ -1,12 +1,13 @@
 //! `fmt`: files in; their formatted text, a list or a diff out.
 
 use super::arguments::Arguments;
-use super::{Failure, commands, diff, inputs};
+use super::failure::Failure;
+use super::{diff, inputs};
 use vela_cue::format;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<String, Failure> {
     let sources = inputs::sources(&arguments.inputs)?;
-    let files = commands::parsed(&sources)?;
+    let files = inputs::parsed(&sources)?;
     let (mut out, mut differs) = (String::new(), false);
     for (file, source) in files.iter().zip(&sources) {
         let text = if arguments.simplify {

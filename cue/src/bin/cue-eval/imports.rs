@@ -9,6 +9,7 @@ use vela_cue::source::FileId;
 use vela_cue::{Diagnostics, Format, Source, packages, parser};
 
 use super::module::Module;
+use super::read::is_side_file;
 
 /// Most packages that one program imports.
 const MAX_PACKAGES: usize = 200;
@@ -67,10 +68,7 @@ fn files_of(folder: &Path, package: &str) -> Vec<Source> {
     paths.sort();
     paths
         .into_iter()
-        .filter(|path| {
-            path.extension().is_some_and(|e| e == "cue")
-                && !super::inputs::is_side_file(&path.to_string_lossy())
-        })
+        .filter(|path| path.extension().is_some_and(|e| e == "cue") && !is_side_file(&path.to_string_lossy()))
         .filter_map(|path| {
             let source = Source::new(path.to_string_lossy(), std::fs::read_to_string(&path).ok()?);
             let (file, _) = parser::parse(&source, FileId(0));

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Failure, imports, read};
-use vela_cue::source::FileId;
-use vela_cue::{Source, parser};
+use super::failure::Failure;
+use super::{imports, read};
+use vela_cue::source::{FileId, Sources};
+use vela_cue::{Diagnostics, Source, data_file, parser};
 
 /// Reads the inputs, files of a folder in the order of their names.
 pub(crate) fn sources(inputs: &[String]) -> Result<Vec<Source>, Failure> {
@@ -69,16 +70,24 @@ fn package_files(folder: &str, package: Option<&str>) -> Result<Vec<String>, Fai
     Ok(found.into_iter().filter(|(package, _)| *package == wanted).map(|(_, file)| file).collect())
 }
 
-/// Files for commands and tests are no part of the package's value.
-pub(crate) fn is_side_file(name: &str) -> bool {
-    name.ends_with("_tool.cue") || name.ends_with("_test.cue")
+/// The syntax trees of sources, or all their mistakes.
+pub(crate) fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
+    let mut all = Sources::default();
+    let (mut files, mut mistakes) = (Vec::new(), Vec::new());
+    for source in sources {
+        let id = all.add(source.clone());
+        let (file, found) = data_file::parse(source, id);
+        files.push(file);
+        mistakes.extend(found);
+    }
+    if mistakes.is_empty() { Ok(files) } else { Err(Failure::Diagnostics(Diagnostics::new(mistakes, all))) }
 }
 
 /// The package with what it imports from the surrounding module.
 pub(crate) fn compiled(
     sources: &[Source],
     budget: vela_cue::Budget,
-) -> Result<vela_cue::Template, vela_cue::Diagnostics> {
+) -> Result<vela_cue::Template, Diagnostics> {
     let packages = imports::load(sources)?;
     let packages: Vec<&dyn vela_cue::Provider> =
         packages.iter().map(|package| package as &dyn vela_cue::Provider).collect();

@@ -6,7 +6,7 @@ use vela_cue::{
     modernize::{ChangeKind, Modernized, Sample, from_parameter, modernize},
 };
 
-use crate::Failure;
+use super::failure::Failure;
 
 /// The names that templates use without declaring them.
 const SURROUNDINGS: &str = "context: _\nparameter: _\n";

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use vela_cue::{Format, Source};
 
-use super::Failure;
+use super::failure::Failure;
 
 /// All files; a word such as `yaml:` says how those behind it are written.
 pub(crate) fn all(arguments: &[String]) -> Result<Vec<Source>, Failure> {
@@ -37,4 +37,9 @@ fn one(name: &str, format: Option<Format>) -> Result<Source, Failure> {
         Failure::Message(format!("{name} is not valid UTF-8 (first wrong byte at offset {at})"))
     })?;
     Ok(Source::new(name, text).with_format(format.or_else(|| Format::of_name(name)).unwrap_or_default()))
+}
+
+/// Files for commands and tests are no part of the package's value.
+pub(crate) fn is_side_file(name: &str) -> bool {
+    name.ends_with("_tool.cue") || name.ends_with("_test.cue")
 }

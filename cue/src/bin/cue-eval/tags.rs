@@ -1,6 +1,6 @@
 //! `-t key=value` in; the fields marked `@tag(key)` set in the sources out.
 
-use super::Failure;
+use super::failure::Failure;
 use vela_cue::ast::{DeclKind, Field, visit};
 use vela_cue::source::FileId;
 use vela_cue::{Source, literal, parser};

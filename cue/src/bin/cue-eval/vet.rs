@@ -3,8 +3,9 @@
 use vela_cue::source::Sources;
 use vela_cue::{Budget, Diagnostics, Format, Source, data_file};
 
-use super::Failure;
-use super::inputs::{compiled, is_side_file};
+use super::failure::Failure;
+use super::inputs::compiled;
+use super::read::is_side_file;
 
 /// The reference's message when the value is right but incomplete.
 const INCOMPLETE: &str =
