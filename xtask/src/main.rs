@@ -11,7 +11,6 @@ mod differential;
 mod e2e;
 mod fuzz;
 mod gate;
-mod ignored;
 mod image;
 mod nightly;
 mod pictures;

@@ -1,31 +1,46 @@
-//! No circles of files inside a crate, by what each file uses of the others.
+//! No circles of files inside a crate, by what each file uses of the others; and none of its top-level modules.
 //!
-//! Circles from before the rule are listed in `xtask/tidy.toml` by one of their files and their size. The list only gets
+//! Circles from before the rule are listed in `xtask/tidy.toml` by one of their files or modules and their size. The lists only get
 //! shorter: a circle that grew fails, and so does an entry whose circle is smaller or gone.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::code::Code;
+use super::exceptions::Exceptions;
 use super::modules::{Crate, Uses};
 use super::rooms::ROOMS;
 
-/// One file of each listed circle, and how many files are in it.
+/// One member of each listed circle, and how many are in it.
 type Known = BTreeMap<String, usize>;
 
-/// The rule for all rooms.
-pub(super) fn check(code: &[Code], known: &Known, wrong: &mut Vec<String>) {
-    let mut found = Vec::new();
+/// A circle, and one way around it.
+type Circle = (String, BTreeSet<String>);
+
+/// What goes in circles, and what is to be done about it.
+struct Members {
+    noun: &'static str,
+    advice: &'static str,
+}
+
+const FILES: Members = Members { noun: "files", advice: "let what they share have a file of its own" };
+const MODULES: Members = Members {
+    noun: "modules",
+    advice: "move what they share into a module that uses neither, or hand it over as an argument",
+};
+
+/// The rules for all rooms.
+pub(super) fn check(code: &[Code], known: &Exceptions, wrong: &mut Vec<String>) {
+    let files = code.iter().map(|c| (c.name.as_str(), &c.shipped[..])).collect();
+    let (mut of_files, mut of_modules) = (Vec::new(), Vec::new());
     for root in roots(code) {
-        let room = &root[..root.find("/src/").map_or(0, |at| at + "/src/".len())];
-        let files =
-            code.iter().filter(|c| c.name.starts_with(room)).map(|c| (c.name.as_str(), &c.shipped[..]));
-        let uses = Crate::read(&files.collect(), root).uses();
-        for circle in circles(&uses) {
-            found.push((example(&circle, &uses), circle));
-        }
+        let mut read = Crate::read(&files, root);
+        wrong.append(&mut read.unread);
+        of_files.extend(circles(&read.uses()));
+        of_modules.extend(circles(&read.uses_of_modules()));
     }
-    judge(&found, known, wrong);
+    FILES.judge(&of_files, &known.circles, wrong);
+    MODULES.judge(&of_modules, &known.module_circles, wrong);
 }
 
 /// The files with which crates begin.
@@ -45,51 +60,56 @@ fn roots(code: &[Code]) -> Vec<&str> {
     code.iter().map(|c| c.name.as_str()).filter(|name| is_root(name)).collect()
 }
 
-fn judge(found: &[(String, BTreeSet<String>)], known: &Known, wrong: &mut Vec<String>) {
-    let mut seen = BTreeSet::new();
-    for (example, circle) in found {
-        let mut entries = known.iter().filter(|(file, _)| circle.contains(*file));
-        let first = circle.first().map_or("", String::as_str);
-        let size = circle.len();
-        match entries.next() {
-            None => wrong.push(format!(
-                "{first}: a circle of {size} files: {example}; let what they share have a file of its own"
-            )),
-            Some((file, listed)) => {
-                seen.insert(file);
-                if size > *listed {
-                    wrong.push(format!("{file}: its circle grew from {listed} to {size} files: {example}"));
-                } else if size < *listed {
-                    wrong.push(format!(
-                        "xtask/tidy.toml: write {size} for the circle of {file}, not {listed}"
-                    ));
+impl Members {
+    /// What is not listed, and what of the list is not needed.
+    fn judge(&self, found: &[Circle], known: &Known, wrong: &mut Vec<String>) {
+        let Self { noun, advice } = self;
+        let mut seen = BTreeSet::new();
+        for (example, circle) in found {
+            let mut entries = known.iter().filter(|(member, _)| circle.contains(*member));
+            let first = circle.first().map_or("", String::as_str);
+            let size = circle.len();
+            match entries.next() {
+                None => wrong.push(format!("{first}: a circle of {size} {noun}: {example}; {advice}")),
+                Some((member, listed)) => {
+                    seen.insert(member);
+                    if size > *listed {
+                        wrong.push(format!(
+                            "{member}: its circle grew from {listed} to {size} {noun}: {example}"
+                        ));
+                    } else if size < *listed {
+                        wrong.push(format!(
+                            "xtask/tidy.toml: write {size} for the circle of {member}, not {listed}"
+                        ));
+                    }
                 }
             }
+            for (member, _) in entries {
+                seen.insert(member);
+                wrong.push(format!(
+                    "xtask/tidy.toml: {member} is in the circle of another entry; keep one of them"
+                ));
+            }
         }
-        for (file, _) in entries {
-            seen.insert(file);
-            wrong
-                .push(format!("xtask/tidy.toml: {file} is in the circle of another entry; keep one of them"));
+        for member in known.keys().filter(|member| !seen.contains(member)) {
+            wrong.push(format!("xtask/tidy.toml: the circle of {member} is gone; take it off the list"));
         }
-    }
-    for file in known.keys().filter(|file| !seen.contains(file)) {
-        wrong.push(format!("xtask/tidy.toml: the circle of {file} is gone; take it off the list"));
     }
 }
 
-/// Sets of files each of which leads to all others of its set.
-fn circles(uses: &Uses) -> Vec<BTreeSet<String>> {
+/// Sets of members each of which leads to all others of its set.
+fn circles(uses: &Uses) -> Vec<Circle> {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
-        uses.keys().map(|file| (file, reach(file, uses))).collect();
+        uses.keys().map(|member| (member, reach(member, uses))).collect();
     let mut circles: BTreeSet<BTreeSet<String>> = BTreeSet::new();
-    for (file, from_here) in &reached {
-        let back = |other: &&&String| reached.get(**other).is_some_and(|there| there.contains(file));
+    for (member, from_here) in &reached {
+        let back = |other: &&&String| reached.get(**other).is_some_and(|there| there.contains(member));
         let circle: BTreeSet<String> = from_here.iter().filter(back).map(|other| (*other).clone()).collect();
         if circle.len() > 1 {
             circles.insert(circle);
         }
     }
-    circles.into_iter().collect()
+    circles.into_iter().map(|circle| (example(&circle, uses), circle)).collect()
 }
 
 fn reach<'a>(from: &str, uses: &'a Uses) -> BTreeSet<&'a String> {
@@ -103,7 +123,7 @@ fn reach<'a>(from: &str, uses: &'a Uses) -> BTreeSet<&'a String> {
     reached
 }
 
-/// The shortest way from the first file of a circle back to it.
+/// The shortest way from the first member of a circle back to it.
 fn example(circle: &BTreeSet<String>, uses: &Uses) -> String {
     let Some(first) = circle.first() else { return String::new() };
     let mut came_from: BTreeMap<&String, &String> = BTreeMap::new();
@@ -128,9 +148,9 @@ fn example(circle: &BTreeSet<String>, uses: &Uses) -> String {
         }
     }
     way.reverse();
-    let steps = way.windows(2).map(|step| {
-        let path = uses.get(step[0]).and_then(|to| to.get(step[1])).map_or("", String::as_str);
-        format!("{} uses `{path}` of {}", step[0], step[1])
+    let steps = way.windows(2).filter_map(|step| {
+        let found = uses.get(step[0]).and_then(|to| to.get(step[1]))?;
+        Some(format!("{} uses `{}` of {}", found.file, found.path, step[1]))
     });
     steps.collect::<Vec<_>>().join(", ")
 }
@@ -143,11 +163,30 @@ mod tests {
         Code::read(name, text).unwrap()
     }
 
-    fn found(files: &[(&str, &str)], known: &[(&str, usize)]) -> Vec<String> {
+    fn all(files: &[(&str, &str)], known: &Exceptions) -> Vec<String> {
         let code: Vec<Code> = files.iter().map(|(name, text)| code(name, text)).collect();
-        let known = known.iter().map(|(file, size)| ((*file).to_owned(), *size)).collect();
         let mut wrong = Vec::new();
-        check(&code, &known, &mut wrong);
+        check(&code, known, &mut wrong);
+        wrong
+    }
+
+    fn listed(known: &[(&str, usize)]) -> Known {
+        known.iter().map(|(member, size)| ((*member).to_owned(), *size)).collect()
+    }
+
+    /// What is said of files.
+    fn found(files: &[(&str, &str)], known: &[(&str, usize)]) -> Vec<String> {
+        let known = Exceptions { circles: listed(known), ..Exceptions::default() };
+        let mut wrong = all(files, &known);
+        wrong.retain(|line| !line.contains(" modules: "));
+        wrong
+    }
+
+    /// What is said of modules.
+    fn of_modules(files: &[(&str, &str)], known: &[(&str, usize)]) -> Vec<String> {
+        let known = Exceptions { module_circles: listed(known), ..Exceptions::default() };
+        let mut wrong = all(files, &known);
+        wrong.retain(|line| !line.contains(" files: "));
         wrong
     }
 
@@ -228,8 +267,117 @@ mod tests {
             ["xtask/tidy.toml: write 2 for the circle of cue/src/a.rs, not 3"]
         );
         assert_eq!(
-            found(&circle[..1], &[("cue/src/a.rs", 2)]),
+            found(&[("cue/src/lib.rs", "")], &[("cue/src/a.rs", 2)]),
             ["xtask/tidy.toml: the circle of cue/src/a.rs is gone; take it off the list"]
+        );
+    }
+
+    #[test]
+    fn files_behind_a_path_attribute_are_read() {
+        let files = [
+            (
+                "cue/src/bin/cue-eval.rs",
+                "#[path = \"cue-eval/a.rs\"]\nmod a;\n#[path = \"cue-eval/b.rs\"]\nmod b;\n",
+            ),
+            ("cue/src/bin/cue-eval/a.rs", "use crate::b::B;\npub(crate) struct A;\n"),
+            ("cue/src/bin/cue-eval/b.rs", "use crate::a::A;\npub(crate) struct B;\n"),
+        ];
+        let wrong = found(&files, &[]);
+        assert!(wrong[0].starts_with("cue/src/bin/cue-eval/a.rs: a circle of 2 files"), "{wrong:?}");
+        assert_eq!(found(&files, &[("cue/src/bin/cue-eval/b.rs", 2)]).len(), 0);
+    }
+
+    #[test]
+    fn a_path_attribute_leads_into_another_room() {
+        let files = [
+            ("xtask/src/main.rs", "mod a;\n"),
+            (
+                "xtask/src/a.rs",
+                "#[path = \"../../cue/fuzz/t.rs\"]\npub(crate) mod t;\npub(crate) struct A;\nfn f() { t::g() }\n",
+            ),
+            ("cue/fuzz/t.rs", "pub(crate) fn g() { super::A; }\n"),
+        ];
+        let wrong = found(&files, &[]);
+        assert!(wrong[0].starts_with("cue/fuzz/t.rs: a circle of 2 files"), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_module_without_a_file_is_told() {
+        let expected = "cue/src/lib.rs: the file of module `a` is not in a room; tidy looked for cue/src/a.rs and cue/src/a/mod.rs";
+        assert_eq!(found(&[("cue/src/lib.rs", "mod a;\n")], &[]), [expected]);
+        let itself = found(&[("cue/src/lib.rs", "#[path = \"lib.rs\"]\nmod a;\n")], &[]);
+        assert!(itself[0].ends_with("tidy looked for cue/src/lib.rs"), "{itself:?}");
+    }
+
+    #[test]
+    fn folders_that_use_each_other_are_a_circle_of_modules() {
+        let files = [
+            ("cue/src/lib.rs", "mod a;\nmod b;\nmod c;\n"),
+            ("cue/src/a/mod.rs", "mod x;\nmod y;\n"),
+            ("cue/src/a/x.rs", "pub(crate) struct X;\n"),
+            ("cue/src/a/y.rs", "fn f() { crate::b::B }\n"),
+            ("cue/src/b.rs", "use crate::c::C;\npub(crate) struct B;\n"),
+            ("cue/src/c.rs", "pub(crate) struct C(crate::a::x::X);\n"),
+        ];
+        assert_eq!(found(&files, &[]).len(), 0);
+        let expected = "cue/src/a: a circle of 3 modules: cue/src/a/y.rs uses `crate::b::B` of cue/src/b, \
+                        cue/src/b.rs uses `crate::c::C` of cue/src/c, cue/src/c.rs uses `crate::a::x::X` of cue/src/a; \
+                        move what they share into a module that uses neither, or hand it over as an argument";
+        assert_eq!(of_modules(&files, &[]), [expected]);
+    }
+
+    #[test]
+    fn passing_on_makes_circles_of_modules_too() {
+        let files = |b| {
+            [
+                ("cue/src/lib.rs", "mod a;\nmod b;\npub use b::B;\n"),
+                ("cue/src/a.rs", "pub(crate) struct A;\nfn f() { let _: crate::B; }\n"),
+                ("cue/src/b.rs", b),
+            ]
+        };
+        assert_eq!(of_modules(&files("pub struct B;\n"), &[]).len(), 0);
+        let wrong = of_modules(&files("pub(crate) use crate::a::A;\npub struct B;\n"), &[]);
+        assert!(wrong[0].contains("cue/src/b.rs uses `crate::a::A` of cue/src/a"), "{wrong:?}");
+        let foreign = "pub use serde_json::Value as B;\npub(crate) use crate::a::A;\n";
+        assert_eq!(of_modules(&files(foreign), &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_table_of_contents_and_tests_make_no_circle_of_modules() {
+        let files = [
+            ("cue/src/lib.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;\npub struct Root;\n"),
+            ("cue/src/a/mod.rs", "mod x;\npub use x::A;\npub(crate) struct P;\n"),
+            ("cue/src/a/x.rs", "use super::P;\nuse crate::{B, Root};\npub struct A;\n"),
+            ("cue/src/b.rs", "pub struct B;\n#[cfg(test)]\nmod tests { use crate::a::A; }\n"),
+        ];
+        assert_eq!(of_modules(&files, &[]).len(), 0);
+    }
+
+    #[test]
+    fn modules_inside_the_root_have_names_too() {
+        let text =
+            "mod a { pub(crate) fn f() { super::b::g() } }\nmod b { pub(crate) fn g() { super::a::f() } }\n";
+        let wrong = of_modules(&[("cue/src/lib.rs", text)], &[]);
+        assert!(wrong[0].starts_with("cue/src/lib.rs::a: a circle of 2 modules"), "{wrong:?}");
+    }
+
+    #[test]
+    fn known_circles_of_modules_only_shrink() {
+        let circle = [
+            ("cue/src/lib.rs", "mod a;\nmod b;\n"),
+            ("cue/src/a.rs", "use crate::b::B;\npub(crate) struct A;\n"),
+            ("cue/src/b.rs", "use crate::a::A;\npub(crate) struct B;\n"),
+        ];
+        assert_eq!(of_modules(&circle, &[("cue/src/b", 2)]).len(), 0);
+        let wrong = of_modules(&circle, &[("cue/src/a", 1)]);
+        assert!(wrong[0].contains("grew from 1 to 2 modules"), "{wrong:?}");
+        assert_eq!(
+            of_modules(&circle, &[("cue/src/a", 3)]),
+            ["xtask/tidy.toml: write 2 for the circle of cue/src/a, not 3"]
+        );
+        assert_eq!(
+            of_modules(&[("cue/src/lib.rs", "")], &[("cue/src/a", 2)]),
+            ["xtask/tidy.toml: the circle of cue/src/a is gone; take it off the list"]
         );
     }
 }

@@ -65,9 +65,8 @@ fn collect(root: &Path, directory: &Path, found: &mut Vec<Source>) {
 
 /// Code that runs at people's: no test, no chore.
 pub(super) fn is_ours(source: &Source) -> bool {
-    let chores =
-        ["e2e/", "simulation/", "xtask/", "testkit/"].iter().any(|room| source.name.starts_with(room));
-    !chores
+    let room = source.name.split('/').next();
+    ROOMS.iter().any(|of| of.ships && room == Some(of.directory))
         && source.name.contains("/src/")
         && !source.name.contains("/tests")
         && !source.name.ends_with("tests.rs")

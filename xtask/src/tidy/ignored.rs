@@ -3,7 +3,7 @@
 //! A test that finds out while it runs that it cannot, and passes, makes a green run say less than it seems to. Such a test is
 //! ignored, with its reason; and what it reads lies in the repository.
 
-use crate::tidy::Source;
+use super::code::Source;
 
 /// What stands before the reason of an ignored test.
 const IGNORED: &str = "#[ignore";
@@ -12,10 +12,10 @@ const RUN_BY: &str = ": cargo ";
 /// Where recordings are made, which not everybody has.
 const BESIDE: &str = "../shared";
 /// Who packs them for everybody, who asks for that where there are recordings, and this file.
-const PACKERS: [&str; 3] = ["xtask/src/cases.rs", "xtask/src/gate.rs", "xtask/src/ignored.rs"];
+const PACKERS: [&str; 3] = ["xtask/src/cases.rs", "xtask/src/gate.rs", "xtask/src/tidy/ignored.rs"];
 
 /// Reasons that are missing or name no command, and sources that read what is not in the repository.
-pub(crate) fn unexplained(source: &Source, wrong: &mut Vec<String>) {
+pub(super) fn unexplained(source: &Source, wrong: &mut Vec<String>) {
     for (number, reason) in reasons(source) {
         if !reason.is_some_and(|reason| reason.contains(RUN_BY)) {
             wrong.push(format!(
@@ -48,7 +48,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::tidy;
+    use crate::tidy::sources;
 
     /// One line: how many tests are not run, and why.
     fn line(sources: &[Source]) -> String {
@@ -64,7 +64,7 @@ mod tests {
     /// The last program of `cargo test --workspace`: what it writes here past the harness closes the run.
     #[test]
     fn the_tests_that_were_not_run_are_told() {
-        let line = line(&tidy::sources());
+        let line = line(&sources());
         assert!(line.contains("needs a real control plane"), "{line}");
         writeln!(std::io::stderr(), "\n{line}").unwrap();
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::Code;
+use super::module_files;
 use super::rooms::ROOMS;
 use super::tokens::Token;
 use crate::command;
@@ -44,8 +45,8 @@ struct Figure {
     arrows: BTreeSet<(String, String)>,
 }
 
-/// The rules for all rooms.
-pub(super) fn check(code: &[Code], wrong: &mut Vec<String>) {
+/// The rules for all rooms. The arrows that the manifests draw, from room to room, without those of tests.
+pub(super) fn check(code: &[Code], wrong: &mut Vec<String>) -> BTreeSet<(String, String)> {
     let text = std::fs::read_to_string(command::root().join("ARCHITECTURE.md")).unwrap_or_default();
     let figure = Figure::read(&text);
     let mut named = BTreeSet::new();
@@ -71,6 +72,7 @@ pub(super) fn check(code: &[Code], wrong: &mut Vec<String>) {
             wrong.push(format!("Cargo.toml: no room depends on `{name}`"));
         }
     }
+    drawn
 }
 
 fn read(path: &str, wrong: &mut Vec<String>) -> Option<Manifest> {
@@ -189,25 +191,8 @@ fn unused(room: &str, manifest: &Manifest, code: &[Code], wrong: &mut Vec<String
 
 /// Files of other rooms that a file takes in by `#[path = "…"]`.
 fn taken_in(code: &Code) -> Vec<String> {
-    let named = code.shipped.windows(4).filter_map(|four| match four {
-        [Token::Open('['), path, Token::Mark('='), Token::Literal(file)] if path.is("path") => {
-            Some(file.trim_matches('"'))
-        }
-        _ => None,
-    });
-    let resolve = |file: &str| {
-        let mut way: Vec<&str> = code.name.split('/').collect();
-        way.pop();
-        for step in file.split('/') {
-            if step == ".." {
-                way.pop();
-            } else {
-                way.push(step);
-            }
-        }
-        way.join("/")
-    };
-    named.map(resolve).collect()
+    let named = (0..code.shipped.len()).filter_map(|at| module_files::path_attribute(&code.shipped[at..]));
+    named.map(|path| module_files::from_file(&code.name, path)).collect()
 }
 
 fn words<'a>(code: impl Iterator<Item = &'a [Token]>) -> BTreeSet<&'a str> {

@@ -1,12 +1,15 @@
-//! The rules of the house as a program: arrows go down, no files go in circles, pure rooms stay pure, every file says what
+//! The rules of the house as a program: arrows go down, no files and no modules go in circles, pure rooms stay pure, every file says what
 //! it is, and what is built of other people's code may be.
 
+mod binaries;
 mod circles;
 mod code;
 mod dependencies;
 mod exceptions;
+mod ignored;
 mod layout;
 mod manifests;
+mod module_files;
 mod modules;
 mod pages;
 mod places;
@@ -22,7 +25,6 @@ use self::code::{Code, is_ours, shipped};
 pub(crate) use self::code::{Source, sources};
 use self::exceptions::Exceptions;
 use self::rooms::ROOMS;
-use crate::ignored;
 
 /// The names that a pure room may not use outside its tests and binaries.
 const OUTSIDE: [&str; 13] = [
@@ -69,9 +71,10 @@ pub(crate) fn run() -> Result<(), String> {
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
     code.iter().for_each(|file| words::private(file, &mut wrong));
-    circles::check(&code, &known.circles, &mut wrong);
+    circles::check(&code, &known, &mut wrong);
     reach::check(&code, &known.unreached, &mut wrong);
-    manifests::check(&code, &mut wrong);
+    let arrows = manifests::check(&code, &mut wrong);
+    binaries::check(&code, &arrows, &known.unshipped, &mut wrong);
     dependencies::check(&mut wrong);
     places::check(&mut wrong);
     pages::check(&mut wrong);

@@ -1,10 +1,12 @@
 //! Reads the modules of a crate, the names each declares and imports, and which file uses which.
 //!
 //! A name that a module only passes on (`pub use`, or an import that a child takes through `super`) leads to the file that
-//! declares it, so a table of contents causes no circle. Methods of a value (`x.f()`) are not seen.
+//! declares it, so a table of contents causes no circle of files. Between the top-level modules of a crate passing on counts as well.
+//! Methods of a value (`x.f()`) are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::module_files::{self, Folders};
 use super::tokens::{self, Token};
 
 /// How many imports are followed from a name to its declaration.
@@ -13,8 +15,15 @@ const IMPORTS_AT_MOST: usize = 8;
 /// Keywords after which a module declares a name.
 const DECLARES: [&str; 8] = ["struct", "enum", "union", "trait", "type", "fn", "const", "static"];
 
-/// Which file uses which, and one path by which it does.
-pub(super) type Uses = BTreeMap<String, BTreeMap<String, String>>;
+/// Which file uses which, or which top-level module, and one place where it does.
+pub(super) type Uses = BTreeMap<String, BTreeMap<String, Use>>;
+
+/// A file and the path in it that leads elsewhere.
+#[derive(Clone)]
+pub(super) struct Use {
+    pub(super) file: String,
+    pub(super) path: String,
+}
 
 /// An imported path; `name` is what it is called here, or nothing when everything is imported.
 pub(super) struct Import {
@@ -29,17 +38,31 @@ pub(super) struct Module {
     file: String,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
-    /// Children with a file of their own.
-    files: Vec<String>,
-    inline: Vec<(String, Module)>,
+    /// Children with a file of their own, and their `#[path]`.
+    files: Vec<(String, Option<String>)>,
+    inline: Vec<Inline>,
+    /// The `#[path]` of the module that follows.
+    path_of_next: Option<String>,
     declared: BTreeSet<String>,
     pub(super) imports: Vec<Import>,
     pub(super) paths: Vec<Vec<String>>,
 }
 
+/// A module that is written inside another.
+struct Inline {
+    name: String,
+    path: Option<String>,
+    module: Module,
+}
+
+/// The tokens of all files, by name.
+pub(super) type Files<'a> = BTreeMap<&'a str, &'a [Token]>;
+
 /// The modules of one crate; the first is its root.
 pub(super) struct Crate {
     modules: Vec<Module>,
+    /// Modules whose file was not found.
+    pub(super) unread: Vec<String>,
 }
 
 /// Where a name leads.
@@ -53,75 +76,125 @@ enum Found {
 }
 
 impl Crate {
-    /// Reads a crate from its root file on; files that are not there (`#[path]`) are left out.
-    pub(super) fn read(files: &BTreeMap<&str, &[Token]>, root: &str) -> Self {
-        let mut read = Self { modules: Vec::new() };
-        let directory = root.rsplit_once('/').map_or("", |(directory, _)| directory);
+    /// Reads a crate from its root file on.
+    pub(super) fn read(files: &Files, root: &str) -> Self {
+        let mut read = Self { modules: Vec::new(), unread: Vec::new() };
         if let Some(tokens) = files.get(root) {
-            read.add(files, Module::read(tokens), root, directory, None);
+            read.add(files, Module::read(tokens), root, &Folders::of_owner(root), None);
         }
         read
     }
 
     fn add(
         &mut self,
-        files: &BTreeMap<&str, &[Token]>,
+        files: &Files,
         mut module: Module,
         file: &str,
-        directory: &str,
+        folders: &Folders,
         parent: Option<usize>,
     ) -> usize {
         let here = self.modules.len();
         let own = std::mem::take(&mut module.files);
         let inline = std::mem::take(&mut module.inline);
         self.modules.push(Module { file: file.to_owned(), parent, ..module });
-        for name in own {
-            let places = [format!("{directory}/{name}.rs"), format!("{directory}/{name}/mod.rs")];
-            if let Some((place, tokens)) = places.iter().find_map(|p| files.get(p.as_str()).map(|t| (p, t))) {
-                let below = format!("{directory}/{name}");
-                let child = self.add(files, Module::read(tokens), place, &below, Some(here));
-                self.modules[here].children.insert(name, child);
+        for (name, path) in own {
+            let places = folders.files(&name, path.as_deref());
+            let found = places
+                .iter()
+                .find_map(|(place, below)| files.get(place.as_str()).map(|tokens| (place, below, tokens)));
+            match found {
+                Some((place, below, tokens)) if !self.is_inside(here, place) => {
+                    let child = self.add(files, Module::read(tokens), place, below, Some(here));
+                    self.modules[here].children.insert(name, child);
+                }
+                _ => self.unread.push(format!(
+                    "{file}: the file of module `{name}` is not in a room; tidy looked for {}",
+                    places.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>().join(" and ")
+                )),
             }
         }
-        for (name, inner) in inline {
-            let below = format!("{directory}/{name}");
-            let child = self.add(files, inner, file, &below, Some(here));
+        for Inline { name, path, module } in inline {
+            let below = folders.of_inline(&name, path.as_deref());
+            let child = self.add(files, module, file, &below, Some(here));
             self.modules[here].children.insert(name, child);
         }
         here
+    }
+
+    /// Whether a module is in this file or below it; a `#[path]` may lead back.
+    fn is_inside(&self, module: usize, file: &str) -> bool {
+        let mut above = Some(module);
+        while let Some(module) = above {
+            if self.modules[module].file == file {
+                return true;
+            }
+            above = self.modules[module].parent;
+        }
+        false
     }
 
     /// Which file uses which.
     pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::new();
         for (here, module) in self.modules.iter().enumerate() {
-            let imported = module.imports.iter().filter(|import| !import.passed_on).map(|import| {
-                let is_everything = import.name.is_none();
-                (&import.path[..import.path.len() - usize::from(is_everything)], is_everything)
-            });
-            let named =
-                module.paths.iter().filter(|path| module.may_leave(path)).map(|path| (&path[..], false));
-            for (path, is_everything) in imported.chain(named) {
-                let to = match self.find(here, path, 0) {
+            let imported = module.imports.iter().filter(|import| !import.passed_on).map(Import::source);
+            for (path, is_everything) in imported.chain(module.leaving()) {
+                let to = match self.find(here, path, 0, &mut Vec::new()) {
                     Found::Declared(to) | Found::Perhaps(to) => &self.modules[to].file,
                     Found::Module(to) if is_everything => &self.modules[to].file,
                     // A file that imports a module uses the items named by it.
                     Found::Module(_) | Found::Elsewhere => continue,
                 };
                 if *to != module.file {
-                    let of_file = uses.entry(module.file.clone()).or_default();
-                    of_file.entry(to.clone()).or_insert_with(|| path.join("::"));
+                    note(&mut uses, &module.file, to, module, path);
                 }
             }
         }
         uses
     }
 
-    fn find(&self, here: usize, path: &[String], imports: usize) -> Found {
+    /// Which top-level module uses which: whatever a path leads through, also where a module only passes it on. The root is
+    /// no module among them.
+    pub(super) fn uses_of_modules(&self) -> Uses {
+        let tops: Vec<Option<String>> = (0..self.modules.len()).map(|module| self.top(module)).collect();
+        let mut uses = Uses::new();
+        for (here, module) in self.modules.iter().enumerate() {
+            let Some(from) = &tops[here] else { continue };
+            let imported = module.imports.iter().map(Import::source);
+            for (path, _) in imported.chain(module.leaving()) {
+                let mut way = Vec::new();
+                self.find(here, path, 0, &mut way);
+                for to in way.into_iter().filter_map(|module| tops[module].as_ref()).filter(|to| *to != from)
+                {
+                    note(&mut uses, from, to, module, path);
+                }
+            }
+        }
+        uses
+    }
+
+    /// The top-level module of a module, called by its file without `.rs`, or by the root and its name.
+    fn top(&self, module: usize) -> Option<String> {
+        let mut top = module;
+        while let Some(parent) = self.modules[top].parent.filter(|parent| *parent > 0) {
+            top = parent;
+        }
+        self.modules[top].parent?;
+        let file = &self.modules[top].file;
+        if *file == self.modules[0].file {
+            let name = self.modules[0].children.iter().find(|(_, child)| **child == top);
+            return name.map(|(name, _)| format!("{file}::{name}"));
+        }
+        let stem = file.trim_end_matches(".rs");
+        Some(stem.trim_end_matches("/mod").to_owned())
+    }
+
+    /// Where a path leads, and `way`: the modules that it leads through.
+    fn find(&self, here: usize, path: &[String], imports: usize, way: &mut Vec<usize>) -> Found {
         let Some(first) = path.first() else { return Found::Module(here) };
         match first.as_str() {
-            "crate" => self.find_in(0, &path[1..], imports, false),
-            "self" => self.find_in(here, &path[1..], imports, false),
+            "crate" => self.find_in(0, &path[1..], imports, false, way),
+            "self" => self.find_in(here, &path[1..], imports, false, way),
             "super" => {
                 let mut here = here;
                 let mut rest = path;
@@ -130,18 +203,26 @@ impl Crate {
                     here = parent;
                     rest = &rest[1..];
                 }
-                self.find_in(here, rest, imports, false)
+                self.find_in(here, rest, imports, false, way)
             }
-            _ => self.find_in(here, path, imports, true),
+            _ => self.find_in(here, path, imports, true, way),
         }
     }
 
     /// `bare`: the path may begin with the name of a crate.
-    fn find_in(&self, here: usize, path: &[String], imports: usize, bare: bool) -> Found {
+    fn find_in(
+        &self,
+        here: usize,
+        path: &[String],
+        imports: usize,
+        bare: bool,
+        way: &mut Vec<usize>,
+    ) -> Found {
+        way.push(here);
         let module = &self.modules[here];
         let Some(name) = path.first() else { return Found::Module(here) };
         if let Some(child) = module.children.get(name) {
-            return self.find_in(*child, &path[1..], imports, false);
+            return self.find_in(*child, &path[1..], imports, false, way);
         }
         if imports == IMPORTS_AT_MOST {
             return Found::Elsewhere;
@@ -152,7 +233,7 @@ impl Crate {
                 return Found::Elsewhere;
             }
             let whole: Vec<String> = import.path.iter().chain(&path[1..]).cloned().collect();
-            return self.find(here, &whole, imports + 1);
+            return self.find(here, &whole, imports + 1, way);
         }
         if module.declared.contains(name) {
             return Found::Declared(here);
@@ -160,9 +241,11 @@ impl Crate {
         for import in module.imports.iter().filter(|import| import.name.is_none()) {
             let before = &import.path[..import.path.len() - 1];
             let whole: Vec<String> = before.iter().chain(path).cloned().collect();
-            if let Found::Declared(to) = self.find(here, &whole, imports + 1) {
+            let known = way.len();
+            if let Found::Declared(to) = self.find(here, &whole, imports + 1, way) {
                 return Found::Declared(to);
             }
+            way.truncate(known);
         }
         if bare { Found::Elsewhere } else { Found::Perhaps(here) }
     }
@@ -181,21 +264,26 @@ impl Module {
 
     /// The modules inside it.
     pub(super) fn into_inline(self) -> impl Iterator<Item = Self> {
-        self.inline.into_iter().map(|(_, module)| module)
+        self.inline.into_iter().map(|inline| inline.module)
     }
 
     /// Takes what stands at `at`; the place behind it.
     fn take(&mut self, tokens: &[Token], at: usize) -> usize {
+        if let Some(path) = module_files::path_attribute(&tokens[at..]) {
+            self.path_of_next = Some(path.to_owned());
+            return tokens::after_group(tokens, at + 1);
+        }
         let Token::Word(word) = &tokens[at] else { return at + 1 };
         let name = if let Some(Token::Word(name)) = tokens.get(at + 1) { Some(name.clone()) } else { None };
         match (word.as_str(), name) {
             ("mod", Some(name)) if tokens.get(at + 2) == Some(&Token::Mark(';')) => {
-                self.files.push(name);
+                self.files.push((name, self.path_of_next.take()));
                 return at + 3;
             }
             ("mod", Some(name)) if tokens.get(at + 2) == Some(&Token::Open('{')) => {
                 let end = tokens::after_group(tokens, at + 2);
-                self.inline.push((name, Self::read(&tokens[at + 3..end - 1])));
+                let module = Self::read(&tokens[at + 3..end - 1]);
+                self.inline.push(Inline { name, path: self.path_of_next.take(), module });
                 return end;
             }
             ("use", _)
@@ -285,6 +373,11 @@ impl Module {
         at
     }
 
+    /// The paths that can lead out of this file.
+    fn leaving(&self) -> impl Iterator<Item = (&[String], bool)> {
+        self.paths.iter().filter(|path| self.may_leave(path)).map(|path| (&path[..], false))
+    }
+
     /// Whether a path can lead out of this file: all others begin with a name that stands for something here.
     fn may_leave(&self, path: &[String]) -> bool {
         let Some(first) = path.first() else { return false };
@@ -300,6 +393,20 @@ impl Module {
             }
         }
     }
+}
+
+impl Import {
+    /// What it imports from: the path, or the module of which it takes everything.
+    fn source(&self) -> (&[String], bool) {
+        let is_everything = self.name.is_none();
+        (&self.path[..self.path.len() - usize::from(is_everything)], is_everything)
+    }
+}
+
+/// Notes a use, unless one of the same is known.
+fn note(uses: &mut Uses, from: &str, to: &str, module: &Module, path: &[String]) {
+    let of_this = uses.entry(from.to_owned()).or_default();
+    of_this.entry(to.to_owned()).or_insert_with(|| Use { file: module.file.clone(), path: path.join("::") });
 }
 
 /// Whether what follows is the module of `pub(in …)`.
