@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_an_older_release_updated_is_applied_over_without_a_conflict() {
+    async fn updates_of_an_older_release_are_applied_over() {
         let cluster = written_by(&[(FIELD_MANAGER, json!({"a": "2", "c": "2"}))]).await;
         let object =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "3"}});

@@ -79,7 +79,7 @@ impl Controller {
 }
 
 #[test]
-fn a_controller_beside_the_cluster_serves_it_until_it_is_stopped_and_another_takes_over() {
+fn a_controller_serves_the_cluster_until_another_takes_over() {
     let person = Person::new();
     let cluster = Cluster::new(&person);
     person.write("site/page.yaml", PAGE);

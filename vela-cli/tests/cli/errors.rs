@@ -53,7 +53,7 @@ fn a_wrong_parameter_is_told_beside_an_unknown_type() {
 }
 
 #[test]
-fn what_is_written_and_would_come_to_nothing_is_refused_unless_told_otherwise() {
+fn unknown_fields_are_refused_unless_strict_is_off() {
     let person = Person::new();
     let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
         - name: one\n    type: webservice\n    propertys: {}\n    properties: {image: nginx, env: [{name: A, valeu: b}]}\n";
@@ -91,7 +91,7 @@ fn a_type_that_is_only_upstream_built_in_says_what_to_do() {
 }
 
 #[test]
-fn a_field_written_twice_is_told_with_both_places_and_the_last_one_holds() {
+fn a_repeated_field_has_both_places_and_the_last_holds() {
     let person = Person::new();
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: one\n  a: two\n";
     let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
@@ -120,7 +120,7 @@ fn a_kind_that_does_not_exist() {
 }
 
 #[test]
-fn a_configured_cluster_that_is_away_is_an_error_and_no_sandbox_is_made() {
+fn an_unreachable_cluster_is_an_error_and_makes_no_sandbox() {
     let person = Person::new();
     // Port 1 of the loopback is never served on a test machine.
     let kubeconfig = person.write(
@@ -215,7 +215,7 @@ fn objects_in_cue_are_judged_as_any_other() {
 }
 
 #[test]
-fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
+fn unsupported_features_do_not_run_and_have_their_own_code() {
     let person = Person::new();
     let parts = "  policies: [{name: more, type: env-binding, properties: {envs: []}}]\n  workflow: {steps: [{name: go, type: deploy2env}]}\n";
     let page = person.write("page.yaml", PAGE);
@@ -239,7 +239,7 @@ fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
 }
 
 #[test]
-fn names_that_would_ask_for_something_else_are_refused_before_anybody_is_asked() {
+fn hostile_names_are_refused_before_any_request() {
     let person = Person::new();
     for name in vela_testkit::hostile::NAMES.into_iter().chain([""]) {
         for words in [

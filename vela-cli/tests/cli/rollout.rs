@@ -154,7 +154,7 @@ fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
 }
 
 #[test]
-fn what_was_undone_or_paused_is_applied_again_without_a_conflict() {
+fn undone_or_paused_rollouts_are_applied_without_a_conflict() {
     let person = Person::new();
     let plan = "  rolloutPlan: {targetSize: 1, rolloutBatches: [{replicas: 1}]}\n";
     let shop = SHOP.replace("  annotations: {app.oam.dev/rollout-template: \"true\"}\n", "") + plan;

@@ -80,7 +80,7 @@ fn without_references() -> String {
 }
 
 #[test]
-fn what_cannot_get_better_ends_the_wait_with_the_whole_reason_once() {
+fn a_final_failure_ends_the_wait_with_its_whole_reason_once() {
     let person = Person::new();
     person.write("site/page.yaml", without_references());
     person.write("site/app.yaml", site(false));
@@ -178,7 +178,7 @@ fn two_commands_at_once_take_turns() {
 }
 
 #[test]
-fn a_configuration_that_cannot_get_better_ends_the_wait_with_the_whole_reason() {
+fn a_final_failure_of_a_configuration_ends_the_wait() {
     let person = Person::new();
     let component = "apiVersion: core.oam.dev/v1alpha2\nkind: Component\nmetadata: {name: front}\nspec:\n  workload: {apiVersion: v1, \
                      kind: ConfigMap, data: {text: hello}}\n  parameters: [{name: text, required: true, fieldPaths: [data.text]}]\n";
@@ -199,7 +199,7 @@ fn a_configuration_that_cannot_get_better_ends_the_wait_with_the_whole_reason() 
 }
 
 #[test]
-fn manifests_of_withdrawn_versions_are_applied_in_those_that_followed() {
+fn manifests_of_withdrawn_versions_use_their_successors() {
     let person = Person::new();
     let crd = "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n\
                spec:\n  group: example.com\n  version: v1\n  scope: Namespaced\n  names: {kind: Foo, plural: foos}\n";

@@ -44,7 +44,7 @@ fn events(said: &CommandOutput) -> (Value, Vec<Value>) {
 }
 
 #[test]
-fn the_time_line_of_a_rollout_is_shown_before_it_runs_and_is_the_same_every_time() {
+fn the_time_line_of_a_rollout_repeats_before_it_runs() {
     let person = Person::new();
     let files = files(&person, &rollout(BETWEEN, PLAN));
     let said = simulate(&person, &files, &[]).ok();

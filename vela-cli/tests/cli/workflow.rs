@@ -61,7 +61,7 @@ fn a_workflow_waits_for_a_person_who_lets_it_go_on() {
 }
 
 #[test]
-fn a_workflow_is_ended_and_begins_again_where_it_was_ended_or_as_a_whole() {
+fn an_ended_workflow_restarts_at_a_step_or_as_a_whole() {
     let person = with_shop();
     person.types(&["workflow", "terminate", "shop"]).ok();
     let hold = workflow(&person, "shop")["steps"][1].clone();
@@ -152,7 +152,7 @@ fn an_application_goes_back_to_the_revision_before() {
 }
 
 #[test]
-fn an_application_is_published_as_versions_and_goes_to_revisions() {
+fn an_application_is_published_and_goes_to_revisions() {
     let person = Person::new();
     person.write("site/page.yaml", PAGE);
     person.write("site/app.yaml", site(false));
@@ -227,7 +227,7 @@ fn a_dry_run_shows_what_each_deploy_step_would_make() {
 }
 
 #[test]
-fn a_dry_run_takes_in_policies_and_workflows_that_stand_by_themselves() {
+fn a_dry_run_takes_separate_policies_and_workflows() {
     let person = Person::new();
     let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\nspec:\n  components:\n    \
                - {name: web, type: worker, properties: {image: nginx:1}}\n";

@@ -18,6 +18,7 @@ mod reach;
 mod readiness;
 mod rooms;
 mod sizes;
+mod test_names;
 mod tokens;
 mod words;
 
@@ -71,6 +72,7 @@ pub(crate) fn run() -> Result<(), String> {
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
     code.iter().for_each(|file| words::private(file, &mut wrong));
+    test_names::check(&code, &mut wrong);
     circles::check(&code, &known, &mut wrong);
     reach::check(&code, &known.unreached, &mut wrong);
     let arrows = manifests::check(&code, &mut wrong);

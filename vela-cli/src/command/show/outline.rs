@@ -110,7 +110,7 @@ mod tests {
     use super::render;
 
     #[test]
-    fn what_is_inside_stands_where_it_is_written_and_long_texts_wrap() {
+    fn inner_parts_stand_where_written_and_long_texts_wrap() {
         let template = "parameter: {\n\t// +usage=Ports that are opened for everybody who asks\n\tports?: [...{\n\t\tport: int\n\t\t\
                         protocol: *\"TCP\" | \"UDP\"\n\t}]\n\tenv: [string]: {value: string}\n\
                         \tif ports != _|_ {host: string}\n}\n";

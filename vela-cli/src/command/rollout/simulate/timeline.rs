@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_pods_that_get_ready_one_by_one_are_not_a_hundred_lines() {
+    fn pods_that_get_ready_one_by_one_take_few_lines() {
         let mut timeline = Timeline::default();
         for pods in 0..=100 {
             timeline.sample(moment(pods as u64, 0, pods));
