@@ -40,7 +40,7 @@ pub(crate) struct Options {
 
 /// Draws every picture, or compares it with the committed one.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    command::cargo(&["build", "--package", "vela-cli", "--bin", "vela"])?;
+    command::build(&["--package", "vela-cli", "--bin", "vela"])?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| command::root().join("target"), PathBuf::from);
     let vela = target.join("debug").join(format!("vela{}", std::env::consts::EXE_SUFFIX));
