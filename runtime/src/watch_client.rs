@@ -96,6 +96,10 @@ impl Service<Request<Body>> for WatchClient {
                 return Ok(answer);
             }
             let answer = client.send(request).await?;
+            if answer.status() == StatusCode::GONE {
+                // Most servers say so inside of the stream, and only from there does the watcher list anew.
+                return Ok(expired("the server has forgotten this version: everything is listed anew"));
+            }
             if answer.status().is_success() {
                 informer.connected();
             }

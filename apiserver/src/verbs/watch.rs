@@ -111,9 +111,8 @@ where
     } else if asked == 0 {
         watching.seen = watching.source.store.revision();
     } else {
+        // The stream tells a client that it is too far behind, as on a real server; the answer itself is no refusal.
         check_not_future(&watching.source.store, asked)?;
-        // A client that is too far behind is refused at once, by code 410, instead of in the stream.
-        watching.source.store.events_after(&watching.resource.store, asked, 1).map_err(expired)?;
     }
     let lines = stream::unfold(watching, |mut watching| async move {
         let bytes = watching.next().await?;

@@ -409,6 +409,11 @@ impl Informer {
         let _ = self.away.subscribe().wait_for(|away| !away).await;
     }
 
+    /// Whether the store follows the server, or the server said why it may not.
+    pub(super) fn is_following(&self) -> bool {
+        *self.follows.borrow()
+    }
+
     pub(super) async fn follows(&self) {
         // The sender lives as long as this does.
         let _ = self.follows.subscribe().wait_for(|follows| *follows).await;

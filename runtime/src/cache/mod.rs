@@ -170,7 +170,14 @@ impl Cache {
             }
         };
         if tokio::time::timeout(ONE_TIME_AT_MOST, all).await.is_err() {
-            tracing::warn!(after = ?ONE_TIME_AT_MOST, "not all kinds could be listed anew since the server was set back");
+            let behind: Vec<String> = self
+                .informers()
+                .iter()
+                .filter(|informer| !informer.is_following())
+                .map(|informer| informer.watch().resource.kind.clone())
+                .collect();
+            let (after, kinds) = (ONE_TIME_AT_MOST, behind.join(", "));
+            tracing::warn!(?after, kinds, "not all kinds could be listed anew since the server was set back");
         }
         self.inner.shared.is_set_back.send_replace(false);
     }

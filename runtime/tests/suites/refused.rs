@@ -123,3 +123,25 @@ async fn a_deleted_kind_takes_its_objects_along_after_the_watch_ends() {
     assert_eq!(*changes.lock().unwrap(), [true, false, true]);
     cache.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_refused_with_gone_lists_everything_anew() {
+    let server = ApiServer::builder().build().unwrap();
+    let switch = SwitchableService::new(server.service());
+    let (refuses, asked) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+    let client = refusing(switch.clone(), 410, false, refuses.clone(), asked);
+    create(&client, &config_map("a", json!({}))).await;
+    let cache = Cache::new(client.clone());
+    let informer = cache.informer(Watch::full(config_maps()));
+    informer.synced().await.unwrap();
+    refuses.store(true, Ordering::SeqCst);
+    // The watch ends with its server; its version is gone at the next one.
+    switch.switch_to(server.fork(Clock::system()).service());
+    server.shutdown().await;
+    create(&client, &config_map("b", json!({}))).await;
+    until("a list shows what no watch told", || informer.keys().len() == 2).await;
+    refuses.store(false, Ordering::SeqCst);
+    create(&client, &config_map("c", json!({}))).await;
+    until("the kind is followed again", || informer.keys().len() == 3).await;
+    cache.stop().await;
+}
