@@ -23,7 +23,7 @@ mod rules;
 /// How long an application may take on a busy machine. Most of the recorded ones took ten seconds.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(120);
 /// An application whose differences stay the same so long is not going to change any more.
-const STILL: Duration = Duration::from_secs(30);
+const STILL: Duration = Duration::from_secs(20);
 /// How often is looked; a look lists every kind.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Applications deployed at the same time: the looks at more of them would slow down what they look at.
@@ -58,7 +58,7 @@ fn recorded_applications_become_equal_objects() {
         let mut rules = Rules::new(rules::TABLE);
         let runs = cases.iter().enumerate().map(|(number, case)| case.run(&target, &kinds, &rules, number));
         let (mut outcomes, mut used) = (Vec::new(), BTreeSet::new());
-        let mut runs = futures::stream::iter(runs).buffered(AT_ONCE);
+        let mut runs = futures::stream::iter(runs).buffer_unordered(AT_ONCE);
         while let Some((outcome, needed)) = runs.try_next().await? {
             outcomes.push(outcome);
             used.extend(needed);
