@@ -12,6 +12,7 @@ use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 use crate::injector_args::InjectorArgs;
 use crate::listen_address::Listen;
 use crate::reload::{Reload, TlsFiles};
+use crate::watchdog_args::WatchdogArgs;
 
 /// Name of the lease, as of Dapr's own operator: of the two, one reconciles.
 const LEASE: &str = "operator.dapr.io";
@@ -73,6 +74,8 @@ pub(crate) struct Args {
     pub(crate) log_level: String,
     #[command(flatten)]
     injector: InjectorArgs,
+    #[command(flatten)]
+    watchdog: WatchdogArgs,
 }
 
 /// How sidecars are answered, and the files to look at again.
@@ -86,6 +89,8 @@ impl Args {
             health: self.health_addr.0.map(Into::into),
             metrics: self.metrics_addr.0.map(Into::into),
             webhooks: self.webhook_addr.0.map(|address| Webhooks { address, namespace: self.namespace() }),
+            watchdog: self.watchdog.watchdog(self.namespace()),
+            namespace: self.watchdog.namespace(),
             lease: (!self.disable_leader_election).then(|| LeaseConfig {
                 namespace: self.namespace(),
                 name: LEASE.to_owned(),

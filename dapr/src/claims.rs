@@ -21,9 +21,11 @@ struct Claimants {
 }
 
 impl Claims {
-    pub(crate) fn new(cache: &Cache) -> Self {
+    /// Those of all namespaces, or of one.
+    pub(crate) fn new(cache: &Cache, namespace: Option<&str>) -> Self {
         let claimants = |kind: WorkloadKind| {
-            let workloads = cache.informer(Watch::full(kind.resource()));
+            let namespace = namespace.map(str::to_owned);
+            let workloads = cache.informer(Watch { namespace, ..Watch::full(kind.resource()) });
             let by_service = workloads.index_of_spec(move |object| terms(kind, object));
             Claimants { kind, workloads, by_service }
         };

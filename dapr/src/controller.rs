@@ -21,7 +21,7 @@ use crate::service;
 use crate::workload::{Workload, WorkloadKind};
 
 /// Field manager of the Services, and who signs events.
-const FIELD_MANAGER: &str = "vela-dapr";
+pub(crate) const FIELD_MANAGER: &str = "vela-dapr";
 /// After this time it is looked again whether a Service is deleted whose owner is gone or has another; its deletion itself is
 /// noticed at once.
 const DELETED_WITHIN: Duration = Duration::from_secs(60);
@@ -50,17 +50,19 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(client: &kube::Client, cache: &Cache) -> Self {
-        let services = cache.informer(Watch::full(service_resource()).labelled(ENABLED));
+    /// Of all namespaces, or of one.
+    pub(crate) fn new(client: &kube::Client, cache: &Cache, namespace: Option<&str>) -> Self {
+        let within = |watch: Watch| Watch { namespace: namespace.map(str::to_owned), ..watch };
+        let services = cache.informer(within(Watch::full(service_resource()).labelled(ENABLED)));
         let by_controller = services.index(|service| {
             owner::controller_of(service).map(|owner| owner.uid.clone()).into_iter().collect()
         });
         Self {
             client: client.clone(),
-            claims: Claims::new(cache),
+            claims: Claims::new(cache, namespace),
             services,
             by_controller,
-            names: cache.informer(Watch::metadata(service_resource())),
+            names: cache.informer(within(Watch::metadata(service_resource()))),
             applier: Applier::new(client.clone(), Discovery::new(client.clone()), FIELD_MANAGER),
             events: EventRecorder::new(client.clone(), FIELD_MANAGER),
             metrics: ServiceMetrics::default(),

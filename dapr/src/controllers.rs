@@ -11,6 +11,7 @@ use crate::api::{Api, ApiError};
 use crate::controller::Context;
 use crate::metrics::InjectionMetrics;
 use crate::serving::ServedNames;
+use crate::watchdog::Watchdog;
 use crate::webhooks::Webhooks;
 
 /// Workloads of one kind reconciled at the same time, unless told otherwise.
@@ -34,6 +35,10 @@ pub struct Process {
     pub webhooks: Option<Webhooks>,
     /// Where to serve the sidecar injector, leader or not; nowhere in a test of the controllers.
     pub injector: Option<SidecarInjector>,
+    /// Restarts pods without a sidecar where this process leads; nowhere unless it is said how.
+    pub watchdog: Option<Watchdog>,
+    /// Only workloads, Services and pods of this namespace; nothing means all.
+    pub namespace: Option<String>,
     /// The lease that decides which of several processes reconciles; none in a test.
     pub lease: Option<lease::Config>,
     /// What the controllers count; a second reader may keep a clone.
@@ -51,6 +56,8 @@ impl Default for Process {
             api: None,
             webhooks: None,
             injector: None,
+            watchdog: None,
+            namespace: None,
             lease: None,
             counts: Arc::default(),
             stop: Stop::new(),
@@ -74,9 +81,21 @@ pub enum Error {
 /// # Errors
 /// An address is taken, a kind cannot be listed, or the lease is lost.
 pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-    let Process { workers, health, metrics, api, webhooks, injector, lease, counts, stop } = process;
+    let Process {
+        workers,
+        health,
+        metrics,
+        api,
+        webhooks,
+        injector,
+        watchdog,
+        namespace,
+        lease,
+        counts,
+        stop,
+    } = process;
     let cache = Cache::new(client.clone());
-    let context = Context::new(&client, &cache);
+    let context = Context::new(&client, &cache, namespace.as_deref());
     counts.register(|registry| context.metrics.register(registry));
     let figures = InjectionMetrics::default();
     counts.register(|registry| figures.register(registry));
@@ -88,8 +107,9 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
         .metrics(counts)
         .events(context.events.clone());
     if let Some(api) = api {
-        manager = manager.beside(api.bind(sidecars, context.events.clone()).await?);
+        manager = manager.beside(api.bind(sidecars.clone(), context.events.clone()).await?);
     }
+    let injects = injector.is_some();
     let mut names = ServedNames::default();
     webhooks.iter().for_each(|webhooks| webhooks.name(&mut names));
     injector.iter().for_each(|injector| injector.name(&mut names));
@@ -101,6 +121,9 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
     if let Some(injector) = injector {
         let server = injector.server(registrar.clone(), &names, figures);
         manager = manager.webhooks([server]).beside(move |stop| injector.register(registrar, stop));
+    }
+    if let Some(watchdog) = watchdog {
+        manager = manager.with(watchdog.controller(&sidecars, namespace, injects, context.events.clone()));
     }
     for controller in context.controllers(workers) {
         manager = manager.with(controller);

@@ -3,8 +3,8 @@
 //! Flow: a workload's pod-template annotations (`annotations`) → which workload has the Service where several ask for one
 //! (`claims`) → the Service (`service`) → `controller` applies it through the shared runtime; [`run`] is the process.
 //! What sidecars are given of the objects of dapr.io is decided in `resources` and served by `api` in the words of [`protocol`].
-//! `injector` decides what a pod with a sidecar looks like; `admission` asks the cluster for it and answers API servers. The issuer of
-//! certificates is not there yet.
+//! `injector` decides what a pod with a sidecar looks like; `admission` asks the cluster for it and answers API servers; `watchdog`
+//! restarts pods that run without one. The issuer of certificates is not there yet.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -21,6 +21,7 @@ pub mod protocol;
 mod resources;
 mod service;
 mod serving;
+mod watchdog;
 mod webhooks;
 mod workload;
 
@@ -36,4 +37,5 @@ pub use resources::{
 };
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;
+pub use watchdog::{RESTARTS_PER_MINUTE, Watchdog};
 pub use webhooks::Webhooks;

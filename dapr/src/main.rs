@@ -4,6 +4,8 @@ mod args;
 mod injector_args;
 mod listen_address;
 mod reload;
+mod span;
+mod watchdog_args;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

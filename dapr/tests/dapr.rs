@@ -17,5 +17,6 @@ mod suites {
     mod schemas;
     pub(crate) mod services;
     mod sharing;
+    mod watchdog;
     mod webhooks;
 }

@@ -28,7 +28,8 @@ use reader::Reader;
 pub(crate) use review::{Answer, Review};
 pub use settings::{AccountsError, AllowedAccounts, Confinement, PeerService, SidecarSettings};
 
-const INJECTED: &str = "dapr.io/sidecar-injected";
+/// The label of a pod that got its sidecar.
+pub(crate) const INJECTED: &str = "dapr.io/sidecar-injected";
 const METRICS_ENABLED: &str = "dapr.io/metrics-enabled";
 const INJECT_COMPONENTS: &str = "dapr.io/inject-pluggable-components";
 
@@ -89,12 +90,10 @@ pub(crate) fn wish(review: &Review, settings: &SidecarSettings) -> Result<Wish, 
     }
     let pod = review.object();
     let text = |name: &str| pod["metadata"]["annotations"][name].as_str().unwrap_or_default();
-    let enabled = text(ENABLED);
-    if !enabled.eq_ignore_ascii_case("true") {
-        let close = is_truthy(enabled).then(|| {
-            format!("annotation {ENABLED}: {} switches no sidecar on; write true", reader::shown(enabled))
-        });
-        return Ok(Wish::Nothing(close));
+    match asks_for_sidecar(text(ENABLED)) {
+        Ok(true) => {}
+        Ok(false) => return Ok(Wish::Nothing(None)),
+        Err(close) => return Ok(Wish::Nothing(Some(close))),
     }
     if has_sidecar(pod) {
         return Ok(Wish::Nothing(None));
@@ -111,8 +110,23 @@ pub(crate) fn wish(review: &Review, settings: &SidecarSettings) -> Result<Wish, 
     Ok(Wish::Sidecar { app_id: app_id.to_owned(), components: is_truthy(text(INJECT_COMPONENTS)) })
 }
 
+/// Whether the value of the annotation asks for a sidecar.
+///
+/// # Errors
+/// It is another word for yes, which the injector does not take; the sentence says what to write.
+pub(crate) fn asks_for_sidecar(enabled: &str) -> Result<bool, String> {
+    if enabled.eq_ignore_ascii_case("true") {
+        return Ok(true);
+    }
+    if is_truthy(enabled) {
+        let found = reader::shown(enabled);
+        return Err(format!("annotation {ENABLED}: {found} switches no sidecar on; write true"));
+    }
+    Ok(false)
+}
+
 /// Whether a container of the name is there, also as an init container; labels prove nothing.
-fn has_sidecar(pod: &Value) -> bool {
+pub(crate) fn has_sidecar(pod: &Value) -> bool {
     let containers = list(&pod["spec"]["containers"]).iter().chain(list(&pod["spec"]["initContainers"]));
     containers.into_iter().any(|container| container["name"] == container::NAME)
 }

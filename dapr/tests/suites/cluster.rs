@@ -24,6 +24,7 @@ pub(crate) struct Cluster {
     server: ApiServer,
     stop: Stop,
     operator: Option<JoinHandle<Result<(), vela_dapr::Error>>>,
+    process: Process,
     _workloads: Controllers,
     _clock: VirtualClock,
 }
@@ -31,6 +32,11 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Inside a runtime whose clock is paused.
     pub(crate) fn new() -> Self {
+        Self::of(Process::default())
+    }
+
+    /// The same with another operator.
+    pub(crate) fn of(process: Process) -> Self {
         let clock = VirtualClock::begin(EPOCH);
         let server = ApiServer::builder().build().unwrap().fork(clock.of_server());
         let workloads = server.run_controllers();
@@ -40,6 +46,7 @@ impl Cluster {
             server,
             stop: Stop::new(),
             operator: None,
+            process,
             _workloads: workloads,
             _clock: clock,
         };
@@ -50,7 +57,7 @@ impl Cluster {
     /// Starts the operator as a new process would: with empty caches and memory.
     pub(crate) fn start(&mut self) {
         let (counts, stop) = (Arc::<Metrics>::default(), Stop::new());
-        let process = Process { counts: counts.clone(), stop: stop.clone(), ..Process::default() };
+        let process = Process { counts: counts.clone(), stop: stop.clone(), ..self.process.clone() };
         let client = kube::Client::new(self.faults.layer(self.server.service()), "default");
         self.operator = Some(tokio::spawn(vela_dapr::run(client, process)));
         (self.counts, self.stop) = (counts, stop);
@@ -145,6 +152,7 @@ impl Cluster {
 fn path(namespace: &str, kind: &str) -> String {
     let (group, resource) = match kind {
         "Service" => ("api/v1", "services"),
+        "Pod" => ("api/v1", "pods"),
         "Event" => ("apis/events.k8s.io/v1", "events"),
         "Deployment" => ("apis/apps/v1", "deployments"),
         "StatefulSet" => ("apis/apps/v1", "statefulsets"),
