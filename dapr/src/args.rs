@@ -12,6 +12,7 @@ use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 use crate::injector_args::InjectorArgs;
 use crate::listen_address::Listen;
 use crate::reload::{Reload, TlsFiles};
+use crate::sentry_args::SentryArgs;
 use crate::watchdog_args::WatchdogArgs;
 
 /// Name of the lease, as of Dapr's own operator: of the two, one reconciles.
@@ -75,6 +76,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     injector: InjectorArgs,
     #[command(flatten)]
+    sentry: SentryArgs,
+    #[command(flatten)]
     watchdog: WatchdogArgs,
 }
 
@@ -89,6 +92,7 @@ impl Args {
             health: self.health_addr.0.map(Into::into),
             metrics: self.metrics_addr.0.map(Into::into),
             webhooks: self.webhook_addr.0.map(|address| Webhooks { address, namespace: self.namespace() }),
+            sentry: self.sentry.sentry(self.namespace(), self.injector.trust_domain()),
             watchdog: self.watchdog.watchdog(self.namespace()),
             namespace: self.watchdog.namespace(),
             lease: (!self.disable_leader_election).then(|| LeaseConfig {
@@ -109,7 +113,8 @@ impl Args {
         let (Some(certificate), Some(key), Some(trust_anchors)) =
             (&self.tls_cert, &self.tls_key, &self.trust_anchors)
         else {
-            return Ok(None);
+            let issued = self.sentry.issues().then_some(Api { address, security: Security::Issued });
+            return Ok(issued.map(|api| (api, None)));
         };
         let files = TlsFiles {
             certificate: certificate.clone(),
@@ -123,7 +128,7 @@ impl Args {
 
     /// Where the sidecar injector is served, if it is.
     pub(crate) fn injector(&self) -> Result<Option<SidecarInjector>, Box<dyn std::error::Error>> {
-        self.injector.injector(&self.namespace(), self.trust_anchors.as_deref())
+        self.injector.injector(&self.namespace(), self.trust_anchors.as_deref(), self.sentry.issues())
     }
 
     /// The cluster the flags mean.
@@ -207,6 +212,8 @@ mod tests {
         let (plain, reload) = api(&["--allow-plaintext"]).unwrap().unwrap();
         assert!(matches!(plain.security, Security::Plaintext) && reload.is_none());
         assert_eq!(plain.address.port(), 6500);
+        let (issued, reload) = api(&["--sentry-addr=:50001"]).unwrap().unwrap();
+        assert!(matches!(issued.security, Security::Issued) && reload.is_none());
         let error =
             api(&["--tls-cert=/none/c", "--tls-key=/none/k", "--trust-anchors=/none/t"]).err().unwrap();
         assert!(error.to_string().contains("/none/c"), "{error}");

@@ -7,9 +7,10 @@ use vela_runtime::metrics::Metrics;
 use vela_runtime::{Cache, lease};
 
 use crate::admission::SidecarInjector;
-use crate::api::{Api, ApiError};
+use crate::api::{Api, ApiError, Security};
 use crate::controller::Context;
-use crate::metrics::InjectionMetrics;
+use crate::metrics::{InjectionMetrics, SentryMetrics};
+use crate::sentry::{Sentry, SentryError};
 use crate::serving::ServedNames;
 use crate::watchdog::Watchdog;
 use crate::webhooks::Webhooks;
@@ -35,6 +36,8 @@ pub struct Process {
     pub webhooks: Option<Webhooks>,
     /// Where to serve the sidecar injector, leader or not; nowhere in a test of the controllers.
     pub injector: Option<SidecarInjector>,
+    /// Where certificates are issued, leader or not; nowhere unless it is said where.
+    pub sentry: Option<Sentry>,
     /// Restarts pods without a sidecar where this process leads; nowhere unless it is said how.
     pub watchdog: Option<Watchdog>,
     /// Only workloads, Services and pods of this namespace; nothing means all.
@@ -56,6 +59,7 @@ impl Default for Process {
             api: None,
             webhooks: None,
             injector: None,
+            sentry: None,
             watchdog: None,
             namespace: None,
             lease: None,
@@ -74,6 +78,9 @@ pub enum Error {
     /// The API of sidecars.
     #[error(transparent)]
     Api(#[from] ApiError),
+    /// The issuer of certificates.
+    #[error(transparent)]
+    Sentry(#[from] SentryError),
 }
 
 /// Run until [`Process::stop`] is cancelled or something essential fails.
@@ -85,9 +92,10 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
         workers,
         health,
         metrics,
-        api,
+        mut api,
         webhooks,
-        injector,
+        mut injector,
+        sentry,
         watchdog,
         namespace,
         lease,
@@ -104,8 +112,22 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
         .health(health)
         .metrics_address(metrics)
         .lease(lease)
-        .metrics(counts)
+        .metrics(counts.clone())
         .events(context.events.clone());
+    if let Some(sentry) = sentry {
+        let figures = SentryMetrics::default();
+        counts.register(|registry| figures.register(registry));
+        let issuance = sentry.begin(sidecars.clone(), figures, &stop).await?;
+        for api in api.iter_mut().filter(|api| matches!(api.security, Security::Issued)) {
+            api.security = Security::MutualTls(issuance.credentials_of_operator());
+        }
+        for injector in
+            injector.iter_mut().filter(|injector| injector.settings.trust_anchors.borrow().is_empty())
+        {
+            injector.settings.trust_anchors = issuance.anchors();
+        }
+        manager = manager.beside(issuance.serve().await?);
+    }
     if let Some(api) = api {
         manager = manager.beside(api.bind(sidecars.clone(), context.events.clone()).await?);
     }

@@ -95,19 +95,33 @@ pub(crate) struct InjectorArgs {
 }
 
 impl InjectorArgs {
+    /// Trust domain of the control plane.
+    pub(crate) fn trust_domain(&self) -> String {
+        let given = &self.control_plane_trust_domain;
+        if given.is_empty() { "cluster.local".to_owned() } else { given.clone() }
+    }
+
     /// The injector that the flags mean, if they mean one; its trust anchors are read now, and again while the process runs.
     pub(crate) fn injector(
         &self,
         namespace: &str,
         trust_anchors: Option<&Path>,
+        issues: bool,
     ) -> Result<Option<SidecarInjector>, Failure> {
         let Some(address) = self.injector_addr.0 else { return Ok(None) };
         if self.sidecar_image.is_empty() {
             return Err("--injector-addr needs --sidecar-image, such as ghcr.io/dapr/daprd:1.18.3".into());
         }
         let file = self.sidecar_trust_anchors.as_deref().or(trust_anchors);
-        let file = file.ok_or("--injector-addr needs --sidecar-trust-anchors or --trust-anchors: the ca.crt of dapr-trust-bundle")?;
-        let settings = self.settings(namespace, anchors(file)?)?;
+        let anchors = match file {
+            Some(file) => anchors(file)?,
+            // Those of the sentry take their place when it has some.
+            None if issues => watch::channel(String::new()).1,
+            None => {
+                return Err("--injector-addr needs --sidecar-trust-anchors or --trust-anchors, the ca.crt of dapr-trust-bundle, or --sentry-addr".into());
+            }
+        };
+        let settings = self.settings(namespace, anchors)?;
         Ok(Some(SidecarInjector { address, url: self.injector_url.clone(), settings }))
     }
 
@@ -131,7 +145,7 @@ impl InjectorArgs {
         };
         Ok(SidecarSettings {
             cluster_domain: or(&self.cluster_domain, "cluster.local"),
-            trust_domain: or(&self.control_plane_trust_domain, "cluster.local"),
+            trust_domain: self.trust_domain(),
             image_pull_policy: self.sidecar_image_pull_policy.clone(),
             confinement: Confinement {
                 non_root: self.sidecar_run_as_non_root.or(true),
@@ -255,7 +269,7 @@ mod tests {
 
     fn injector(flags: &[&str]) -> Result<Option<SidecarInjector>, Failure> {
         let program = Program::try_parse_from(std::iter::once("p").chain(flags.iter().copied()))?;
-        program.injector.injector("dapr-system", None)
+        program.injector.injector("dapr-system", None, false)
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! (`claims`) → the Service (`service`) → `controller` applies it through the shared runtime; [`run`] is the process.
 //! What sidecars are given of the objects of dapr.io is decided in `resources` and served by `api` in the words of [`protocol`].
 //! `injector` decides what a pod with a sidecar looks like; `admission` asks the cluster for it and answers API servers; `watchdog`
-//! restarts pods that run without one. The issuer of certificates is not there yet.
+//! restarts pods that run without one. `sentry` issues the certificates by which all of them know each other.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -19,6 +19,7 @@ mod injector;
 mod metrics;
 pub mod protocol;
 mod resources;
+mod sentry;
 mod service;
 mod serving;
 mod watchdog;
@@ -35,6 +36,7 @@ pub use resources::{
     Denied, Identity, IdentityError, SecretError, Secrets, ServedKind, Update, UpdateType, Viewer, payload,
     resolve, secrets_of, updates,
 };
+pub use sentry::{AuthorityError, Sentry, SentryError, StoreError};
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;
 pub use watchdog::{RESTARTS_PER_MINUTE, Watchdog};

@@ -4,6 +4,7 @@ mod args;
 mod injector_args;
 mod listen_address;
 mod reload;
+mod sentry_args;
 mod span;
 mod watchdog_args;
 
@@ -65,7 +66,7 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         None => tracing::info!(
-            "sidecars are not answered; name --tls-cert, --tls-key and --trust-anchors, or --allow-plaintext"
+            "sidecars are not answered; name --sentry-addr, or --tls-cert, --tls-key and --trust-anchors, or --allow-plaintext"
         ),
     }
     process.injector = args.injector()?;

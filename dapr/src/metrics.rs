@@ -1,8 +1,9 @@
-//! Counts what was done with Services and with pods, under the names of Dapr's own operator and injector.
+//! Counts what was done with Services, pods and certificates, under the names of Dapr's own operator, injector and sentry.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -83,4 +84,57 @@ impl InjectionMetrics {
 
 fn count(family: &Family<AppLabel, Counter>, app_id: &str) {
     family.get_or_create(&AppLabel { app_id: app_id.to_owned() }).inc();
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RefusalLabels {
+    reason: String,
+}
+
+/// What was done with requests for certificates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentryMetrics {
+    received: Counter,
+    signed: Counter,
+    refused: Family<RefusalLabels, Counter>,
+    expiry: Gauge,
+}
+
+impl SentryMetrics {
+    /// The encoder appends `_total` to the names of counters.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let name = |what: &str| format!("dapr_sentry_{what}");
+        registry.register(
+            name("cert_sign_request_received"),
+            "Requests for certificates",
+            self.received.clone(),
+        );
+        registry.register(name("cert_sign_success"), "Certificates issued", self.signed.clone());
+        registry.register(
+            name("cert_sign_failure"),
+            "Requests refused, by their status",
+            self.refused.clone(),
+        );
+        registry.register(
+            name("issuercert_expiry_timestamp"),
+            "When the issuer expires, in seconds since 1970",
+            self.expiry.clone(),
+        );
+    }
+
+    pub(crate) fn received(&self) {
+        self.received.inc();
+    }
+
+    pub(crate) fn signed(&self) {
+        self.signed.inc();
+    }
+
+    pub(crate) fn refused(&self, code: tonic::Code) {
+        self.refused.get_or_create(&RefusalLabels { reason: format!("{code:?}") }).inc();
+    }
+
+    pub(crate) fn expires(&self, second: i64) {
+        self.expiry.set(second);
+    }
 }

@@ -15,8 +15,11 @@ mod suites {
     pub(crate) mod lists;
     pub(crate) mod process;
     mod schemas;
+    mod sentry;
+    pub(crate) mod sentry_bench;
+    mod sentry_bundle;
     pub(crate) mod services;
     mod sharing;
     mod watchdog;
-    mod webhooks;
+    pub(crate) mod webhooks;
 }

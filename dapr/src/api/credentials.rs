@@ -90,18 +90,31 @@ impl Credentials {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same with clients that have no certificate yet, because they come for one.
+    pub(crate) fn tls_of_issuer(&self) -> Result<rustls::ServerConfig, CredentialsError> {
+        let tls = rustls::ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(self.clone()));
+        Ok(with_http2(tls))
+    }
+
     /// How TLS is spoken: HTTP/2 alone, a certificate of each client, and no resumed sessions, so that both sides always
     /// verify what is valid now.
     pub(super) fn tls(&self) -> Result<rustls::ServerConfig, CredentialsError> {
-        let mut tls = rustls::ServerConfig::builder_with_provider(provider())
+        let tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(Arc::new(self.clone()))
             .with_cert_resolver(Arc::new(self.clone()));
-        tls.alpn_protocols = vec![b"h2".to_vec()];
-        tls.session_storage = Arc::new(NoServerSessionStorage {});
-        tls.send_tls13_tickets = 0;
-        Ok(tls)
+        Ok(with_http2(tls))
     }
+}
+
+fn with_http2(mut tls: rustls::ServerConfig) -> rustls::ServerConfig {
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    tls.session_storage = Arc::new(NoServerSessionStorage {});
+    tls.send_tls13_tickets = 0;
+    tls
 }
 
 impl Current {
@@ -127,7 +140,11 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn certificates(what: &'static str, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
+/// The certificates of a text in PEM.
+pub(crate) fn certificates(
+    what: &'static str,
+    text: &[u8],
+) -> Result<Vec<CertificateDer<'static>>, CredentialsError> {
     let expected = "at least one CERTIFICATE block";
     let unreadable = |source| CredentialsError::Text { what, expected, source };
     let found = CertificateDer::pem_slice_iter(text).take(CERTIFICATES_AT_MOST + 1);

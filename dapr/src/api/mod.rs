@@ -16,5 +16,6 @@ mod server;
 mod service;
 mod stream;
 
+pub(crate) use credentials::certificates;
 pub use credentials::{Credentials, CredentialsError, Pem};
 pub use server::{Api, ApiError, Security};

@@ -42,6 +42,9 @@ pub enum ApiError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The operator is to have a certificate of a sentry that this process does not have.
+    #[error("sidecars are to be answered with a certificate of this process's sentry, which has no address")]
+    NoSentry,
     /// There is no usable certificate.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -52,6 +55,8 @@ pub enum ApiError {
 pub enum Security {
     /// By certificates: each is given the objects of its own namespace.
     MutualTls(Credentials),
+    /// By certificates of the sentry of this process, which has one for the operator too.
+    Issued,
     /// Not at all: every client gets the objects, with the values of Secrets, of the namespace that it names, or of all.
     /// For sidecars before 1.4.
     Plaintext,
@@ -68,6 +73,7 @@ impl Api {
         let Self { address, security } = self;
         let (callers, tls) = match security {
             Security::Plaintext => (Callers::Anonymous, None),
+            Security::Issued => return Err(ApiError::NoSentry),
             Security::MutualTls(credentials) => {
                 (Callers::Certified, Some(TlsAcceptor::from(Arc::new(credentials.tls()?))))
             }

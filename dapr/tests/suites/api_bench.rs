@@ -92,7 +92,7 @@ impl Authority {
     }
 }
 
-fn with_http2(mut client: rustls::ClientConfig) -> rustls::ClientConfig {
+pub(crate) fn with_http2(mut client: rustls::ClientConfig) -> rustls::ClientConfig {
     client.alpn_protocols = vec![b"h2".to_vec()];
     client
 }
@@ -210,13 +210,7 @@ impl Bench {
             tokio::spawn(connection);
             return Ok(OperatorClient::with_origin(Channel(channel), origin));
         };
-        let name = ServerName::try_from("cluster.local").unwrap();
-        let connected = TlsConnector::from(Arc::new(tls)).connect(name, stream).await;
-        let stream = connected.map_err(|error| error.to_string())?;
-        let (channel, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
-        tokio::spawn(connection);
-        Ok(OperatorClient::with_origin(Channel(channel), origin))
+        Ok(OperatorClient::with_origin(over_tls(stream, tls, &builder).await?, origin))
     }
 
     pub(crate) async fn sidecar(&self, namespace: &str, app_id: &str) -> Sidecar {
@@ -228,6 +222,21 @@ impl Drop for Bench {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// HTTP/2 over TLS with a server that is called as old sidecars call the control plane.
+pub(crate) async fn over_tls(
+    stream: tokio::net::TcpStream,
+    tls: rustls::ClientConfig,
+    builder: &http2::Builder<TokioExecutor>,
+) -> Result<Channel, String> {
+    let name = ServerName::try_from("cluster.local").unwrap();
+    let connected = TlsConnector::from(Arc::new(tls)).connect(name, stream).await;
+    let stream = connected.map_err(|error| error.to_string())?;
+    let (channel, connection) =
+        builder.handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
+    tokio::spawn(connection);
+    Ok(Channel(channel))
 }
 
 fn create(server: &ApiServer, object: &Value) {

@@ -19,7 +19,7 @@ use super::process::free_port;
 const CRD: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// The answer of a server to a client that trusts the authority of its registration alone.
-async fn ask(port: u16, config: &Value, name: &'static str, path: &str, review: &str) -> Value {
+pub(crate) async fn ask(port: u16, config: &Value, name: &'static str, path: &str, review: &str) -> Value {
     use base64::Engine as _;
     let bundle = config["caBundle"].as_str().unwrap();
     let bundle = base64::engine::general_purpose::STANDARD.decode(bundle).unwrap();
