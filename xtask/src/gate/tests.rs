@@ -323,3 +323,15 @@ fn steps_that_a_machine_cannot_run_stay_in_the_table() {
         assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
     }
 }
+
+#[test]
+fn what_another_clone_compiled_is_not_taken_for_this_one() {
+    let machine = Machine::new("clones");
+    let cleaned = |said: &Said| said.calls.lines().any(|call| call.starts_with("cargo clean"));
+    assert!(cleaned(&machine.run(&[]).passed(1)), "it is unknown what is in the cache");
+    assert!(!cleaned(&machine.run(&[]).passed(1)), "the cache is of this clone");
+    machine.write(&format!("{CACHE}/clone"), "/another/clone\n");
+    assert!(cleaned(&machine.run(&[]).passed(1)));
+    let chosen = machine.at("chosen");
+    assert!(!cleaned(&machine.run(&[("CARGO_TARGET_DIR", &chosen.to_string_lossy())]).passed(1)));
+}
