@@ -76,6 +76,7 @@ mod scenarios {
     mod workflow_restarts;
     pub(crate) mod workflow_runs;
     mod workflow_secrets;
+    mod workflow_values;
     mod workflows;
     mod workload_names;
 }

@@ -24,6 +24,7 @@ use super::http_requests;
 use super::outputs;
 use super::reconciler::ApplicationReconciler;
 use super::update_slots::Slot;
+use super::workflow_run;
 use crate::author::Actor;
 use crate::blocking::run_blocking;
 use crate::options::DefinitionUpdates;
@@ -72,7 +73,7 @@ impl ApplicationReconciler {
         };
         let Some(recorded) = recorded.filter(|recorded| self.was_applied(key, document, recorded)) else {
             return self
-                .render_with_answers((key, acting), document, &live?, &previous)
+                .render_with_answers((key, acting), document, (&live?, &previous), secrets)
                 .await
                 .map(RenderedApplication::from);
         };
@@ -86,7 +87,7 @@ impl ApplicationReconciler {
             };
             return Ok(RenderedApplication { graph, definitions, waits: None });
         }
-        let graph = self.render_with_answers((key, acting), document, &live?, &previous).await?;
+        let graph = self.render_with_answers((key, acting), document, (&live?, &previous), secrets).await?;
         match self.update_slots.take(key) {
             Slot::Taken => Ok(graph.into()),
             Slot::Full(waits) => {
@@ -107,7 +108,7 @@ impl ApplicationReconciler {
     ) -> Result<Graph, Stopped> {
         let snapshot = self.snapshot((key, acting), document, Some(recorded), secrets).await?;
         let known = std::slice::from_ref(&recorded.previous);
-        self.render_with_answers((key, acting), document, &snapshot, known).await
+        self.render_with_answers((key, acting), document, (&snapshot, known), secrets).await
     }
 
     /// The application as it was published under the version that it still names, where it was changed since: the change
@@ -249,8 +250,8 @@ impl ApplicationReconciler {
         &self,
         (key, acting): (&Key, &Actor),
         document: &Document,
-        snapshot: &Snapshot,
-        previous: &[Previous],
+        (snapshot, previous): (&Snapshot, &[Previous]),
+        secrets: &mut Secrets,
     ) -> Result<Graph, Stopped> {
         let (mut content, mut answers) = self.answers.of(key);
         let (mut outputs, mut stages) = (BTreeMap::new(), BTreeMap::new());
@@ -276,7 +277,8 @@ impl ApplicationReconciler {
             let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
             if requests.is_empty() {
                 let given = outputs::given(self, (key, acting), &graph).await;
-                let given = given.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))?;
+                let mut given = given.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))?;
+                given.extend(workflow_run::given(self, (key, acting), &graph, secrets).await?);
                 if given.len() > outputs.len() {
                     outputs = given;
                     continue;

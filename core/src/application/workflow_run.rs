@@ -1,6 +1,6 @@
 //! An Application whose workflow is run step by step: its run, from what is stored of it to what is written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use vela_engine::workflow::{
     Execution, Idle, Machine, Progress, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepOutput,
     StepPhase, WorkflowSpec,
 };
-use vela_engine::{Graph, ObjectKey, policy};
+use vela_engine::{Graph, ObjectKey, Secrets, policy};
 use vela_runtime::smtp::Mail;
 use vela_runtime::{Key, clock};
 
@@ -44,8 +44,47 @@ pub(super) struct WorkflowRun<'a> {
     values: RunValues,
     limits: RunLimits,
     executed: Executed,
+    /// A value that a component takes is another one than before this reconcile.
+    gives_anew: bool,
     /// For a user who looks for a mistake.
     debug: Option<DebugRecords>,
+}
+
+/// Where the run of an application is kept.
+fn home(reconciler: &ApplicationReconciler, (key, acting): (&Key, &Actor)) -> Home {
+    Home {
+        api: reconciler.api(key),
+        informer: reconciler.applications.clone(),
+        client: reconciler.context.client.clone(),
+        acting: acting.clone(),
+        form: Form::Application,
+    }
+}
+
+/// The values that steps of this revision gave until now and components take, by their names. `secrets` learns those that no
+/// message may repeat.
+pub(super) async fn given(
+    reconciler: &ApplicationReconciler,
+    (key, acting): (&Key, &Actor),
+    graph: &Graph,
+    secrets: &mut Secrets,
+) -> Result<BTreeMap<String, Value>, Stopped> {
+    let taken = graph.app_file().taken_of_steps();
+    let (Some(spec), Some(object)) = (graph.rendered().plan().workflow(), reconciler.applications.get(key))
+    else {
+        return Ok(BTreeMap::new());
+    };
+    if taken.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let now = clock::now();
+    let begin = RunStatus::begin(graph.identity().name(), spec.modes(), now);
+    let values = RunStore::given(home(reconciler, (key, acting)), &object, &begin, now).await?;
+    secrets.add(&json!({"kind": "Secret", "data": values.confidential()}));
+    let context = context(graph);
+    let machine = Machine::new(spec, begin, values, context, reconciler.context.options.workflow.clone());
+    let given = taken.into_iter().filter_map(|name| Some((name.to_owned(), machine.input(name)?.clone())));
+    Ok(given.filter(|(_, value)| !value.is_null()).collect())
 }
 
 impl<'a> WorkflowRun<'a> {
@@ -58,13 +97,7 @@ impl<'a> WorkflowRun<'a> {
     ) -> Result<Self, Stopped> {
         let now = clock::now();
         let begin = RunStatus::begin(graph.identity().name(), spec.modes(), now);
-        let home = Home {
-            api: reconciler.api(&owner.key),
-            informer: reconciler.applications.clone(),
-            client: reconciler.context.client.clone(),
-            acting: owner.acting.clone(),
-            form: Form::Application,
-        };
+        let home = home(reconciler, (&owner.key, &owner.acting));
         let (store, status, values) = RunStore::read(home, owner.object, begin, now).await?;
         let seed = owner.object.metadata.uid.clone().unwrap_or_default();
         let limits = RunLimits { seed, ..reconciler.context.options.workflow.clone() };
@@ -75,7 +108,20 @@ impl<'a> WorkflowRun<'a> {
         if let Some(debug) = debug.as_ref().filter(|_| status.steps.is_empty()) {
             debug.clear().await;
         }
-        Ok(Self { reconciler, graph, spec, acting, store, status, values, limits, executed, debug })
+        let gives_anew = false;
+        Ok(Self {
+            reconciler,
+            graph,
+            spec,
+            acting,
+            store,
+            status,
+            values,
+            limits,
+            executed,
+            gives_anew,
+            debug,
+        })
     }
 
     /// The nodes of a run that came to its end, but for those that its steps applied.
@@ -110,26 +156,28 @@ impl<'a> WorkflowRun<'a> {
             }
             Idle::Ended(_) => None,
         };
-        let again = [outcome.again, again].into_iter().flatten().min();
+        // A component waits for this value: the next reconcile renders it.
+        let rendered = self.gives_anew.then_some(Duration::ZERO);
+        let again = [outcome.again, again, rendered].into_iter().flatten().min();
         let steered = Some(Arc::new(self.store.into_object()));
         Outcome { again, steered, ..outcome }
     }
+}
 
-    /// The values that steps may name as `context`.
-    fn context(&self) -> Value {
-        let app = self.graph.app_file();
-        let identity = self.graph.identity();
-        let metadata = |field: &str| app.document().value()["metadata"][field].clone();
-        json!({
-            "name": app.name(),
-            "appName": app.name(),
-            "namespace": app.namespace(),
-            "appRevision": identity.name(),
-            "appRevisionNum": identity.number(),
-            "appLabels": metadata("labels"),
-            "appAnnotations": metadata("annotations"),
-        })
-    }
+/// The values that steps may name as `context`.
+fn context(graph: &Graph) -> Value {
+    let app = graph.app_file();
+    let identity = graph.identity();
+    let metadata = |field: &str| app.document().value()["metadata"][field].clone();
+    json!({
+        "name": app.name(),
+        "appName": app.name(),
+        "namespace": app.namespace(),
+        "appRevision": identity.name(),
+        "appRevisionNum": identity.number(),
+        "appLabels": metadata("labels"),
+        "appAnnotations": metadata("annotations"),
+    })
 }
 
 /// A time that is up is up in a moment.
@@ -137,7 +185,7 @@ const SHORTEST: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 impl Order for WorkflowRun<'_> {
     async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, apply::Error> {
-        let context = self.context();
+        let context = context(self.graph);
         let (status, values) = (self.status.clone(), self.values.clone());
         let mut machine = Machine::new(self.spec, status, values, context, self.limits.clone());
         let plan = self.graph.rendered().plan();
@@ -150,6 +198,8 @@ impl Order for WorkflowRun<'_> {
             components,
         };
         let executed = execute(plan, &mut machine, &mut effects, clock::now).await?;
+        let taken = self.graph.app_file().taken_of_steps();
+        self.gives_anew = taken.iter().any(|name| machine.values().get(name) != self.values.get(name));
         self.status = machine.status().clone();
         self.executed = executed;
         let blocked = self.blocked();

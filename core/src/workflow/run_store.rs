@@ -120,21 +120,7 @@ impl RunStore {
         begin: RunStatus,
         now: Timestamp,
     ) -> Result<(Self, RunStatus, RunValues), StoreError> {
-        let key = Key::of(object);
-        let live = home.api.get_opt(&key.name).await?;
-        let is_current = |live: &DynamicObject| {
-            live.metadata.uid == object.metadata.uid && live.metadata.generation == object.metadata.generation
-        };
-        let Some(object) = live.filter(is_current) else { return Err(StoreError::Behind) };
-        let written = object.data.get("status").unwrap_or(&Value::Null);
-        let former = home.form.journal(written, &begin, now);
-        let former = former.filter(|former| former.revision == begin.revision);
-        let own = object.metadata.uid.clone().unwrap_or_default();
-        let secret = RunSecret::new(&home.acting, &key, "", &own);
-        let hidden = Secrets::default();
-        let mut store = Self { home, key, object, name: String::new(), data: None, secret, hidden };
-        let uid = store.find().await?;
-        store.secret = RunSecret::new(&store.home.acting, &store.key, &store.name, &own);
+        let (mut store, former, uid) = Self::open(home, object, &begin, now).await?;
         let Some(mut status) = former else {
             let mut status = begin;
             let values = RunValues::default();
@@ -148,6 +134,42 @@ impl RunStore {
             status.context = Some(store.reference(Some(uid)));
         }
         Ok((store, status, values))
+    }
+
+    /// The values that the run of this revision gave until now; none where it did not begin. Writes nothing.
+    pub(crate) async fn given(
+        home: Home,
+        object: &DynamicObject,
+        begin: &RunStatus,
+        now: Timestamp,
+    ) -> Result<RunValues, StoreError> {
+        let (mut store, former, _) = Self::open(home, object, begin, now).await?;
+        if former.is_some() { store.values().await } else { Ok(RunValues::default()) }
+    }
+
+    /// The store of a run, with its journal where it goes on, and the uid of its ConfigMap.
+    async fn open(
+        home: Home,
+        object: &DynamicObject,
+        begin: &RunStatus,
+        now: Timestamp,
+    ) -> Result<(Self, Option<RunStatus>, Option<String>), StoreError> {
+        let key = Key::of(object);
+        let live = home.api.get_opt(&key.name).await?;
+        let is_current = |live: &DynamicObject| {
+            live.metadata.uid == object.metadata.uid && live.metadata.generation == object.metadata.generation
+        };
+        let Some(object) = live.filter(is_current) else { return Err(StoreError::Behind) };
+        let written = object.data.get("status").unwrap_or(&Value::Null);
+        let former = home.form.journal(written, begin, now);
+        let former = former.filter(|former| former.revision == begin.revision);
+        let own = object.metadata.uid.clone().unwrap_or_default();
+        let secret = RunSecret::new(&home.acting, &key, "", &own);
+        let hidden = Secrets::default();
+        let mut store = Self { home, key, object, name: String::new(), data: None, secret, hidden };
+        let uid = store.find().await?;
+        store.secret = RunSecret::new(&store.home.acting, &store.key, &store.name, &own);
+        Ok((store, former, uid))
     }
 
     /// The values of a run that goes on.

@@ -119,9 +119,7 @@ impl<'a> Parser<'a> {
             self.known_fields(&path, fields, &["from", "parameterKey"]);
             if let Some(from) = self.required_text(&path, fields, "from", "an input") {
                 let key = fields.get("parameterKey").and_then(Json::as_str).unwrap_or("");
-                // Within the properties, whether the key says so or not.
-                let parameter_key = key.strip_prefix("properties.").unwrap_or(key).to_owned();
-                inputs.push(Input { from, parameter_key });
+                inputs.push(Input::new(from, key));
             }
         }
         let mut outputs = Vec::new();
@@ -148,8 +146,16 @@ impl<'a> Parser<'a> {
             items.map(|item| item.get(field).unwrap_or(item).as_str().unwrap_or("").to_owned()).collect()
         };
         let names: Vec<&str> = list.iter().filter_map(|c| c.get("name").and_then(Json::as_str)).collect();
-        let outputs: Vec<String> =
+        let listed = |value: Option<&'_ Json>| value.and_then(Json::as_array).cloned().unwrap_or_default();
+        let workflow = spec.get("workflow").and_then(|workflow| workflow.get("steps"));
+        let steps = listed(workflow).into_iter().flat_map(|step| {
+            let below = listed(step.get("subSteps"));
+            std::iter::once(step).chain(below)
+        });
+        let of_steps: Vec<String> = steps.flat_map(|step| texts(&step, "outputs", "name")).collect();
+        let mut outputs: Vec<String> =
             list.iter().flat_map(|component| texts(component, "outputs", "name")).collect();
+        outputs.extend(of_steps);
         for (index, component) in list.iter().enumerate() {
             let name = component.get("name").and_then(Json::as_str).unwrap_or("");
             for (number, wanted) in texts(component, "dependsOn", "").iter().enumerate() {
@@ -163,7 +169,7 @@ impl<'a> Parser<'a> {
             for (number, from) in texts(component, "inputs", "from").iter().enumerate() {
                 if !from.is_empty() && !outputs.contains(from) {
                     let hint = nearest::advice(from, "outputs", outputs.iter().map(String::as_str));
-                    let message = format!("no component has an output named {from:?}");
+                    let message = format!("no component and no workflow step has an output named {from:?}");
                     let path = format!("spec.components[{index}].inputs[{number}].from");
                     self.error(Code::UnknownReference, &path, message, hint);
                 }

@@ -19,7 +19,7 @@ mod updates;
 mod user_config;
 mod workload_names;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -115,13 +115,20 @@ pub struct Trait {
     pub path: String,
 }
 
-/// A value another component gives.
+/// A value that another component gives, or a workflow step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     /// Name of the output.
     pub from: String,
     /// Where it goes in the parameters.
     pub parameter_key: String,
+}
+
+impl Input {
+    /// A key may say that it lies within the properties, or leave that out.
+    fn new(from: String, key: &str) -> Self {
+        Self { from, parameter_key: key.strip_prefix("properties.").unwrap_or(key).to_owned() }
+    }
 }
 
 /// A value for other components.
@@ -175,7 +182,7 @@ pub struct Step {
     /// It does more than to apply a component when its turn comes.
     pub(crate) is_more: bool,
     /// Keys of the parameters that get their values of other steps.
-    pub(crate) filled: Vec<String>,
+    pub(crate) filled: Vec<Input>,
     /// Of a `deploy` step: the components that it applies.
     pub(crate) deploys: Vec<usize>,
 }
@@ -216,12 +223,12 @@ impl AppFile {
         self.workflow.as_ref()
     }
 
-    /// Keys of the parameters of a component that get their values of other steps, by the step that applies the component.
-    pub(crate) fn filled_by_steps(&self, component: &str) -> Vec<&str> {
-        let steps = self.workflow.iter().flat_map(|workflow| &workflow.steps);
-        let applies =
-            |step: &&Step| step.type_ == APPLY_COMPONENT && step.properties["component"] == component;
-        steps.filter(applies).flat_map(|step| &step.filled).map(String::as_str).collect()
+    /// Names of the values that components take and no component gives: workflow steps give them.
+    pub fn taken_of_steps(&self) -> BTreeSet<&str> {
+        let outputs = self.components.iter().flat_map(|component| &component.outputs);
+        let given: BTreeSet<&str> = outputs.map(|output| output.name.as_str()).collect();
+        let inputs = self.components.iter().flat_map(|component| &component.inputs);
+        inputs.map(|input| input.from.as_str()).filter(|from| !given.contains(from)).collect()
     }
 
     /// The version it is rendered for.
@@ -333,6 +340,7 @@ pub(crate) fn resolve(
     let mut workflow = parser.workflow(spec);
     if let Some(workflow) = &mut workflow {
         parser.deployed(&deployments, spec, &mut components, workflow);
+        fill(&mut components, workflow);
     }
     if let Some(plan) = spec.get("rolloutPlan").filter(|plan| !plan.is_null()) {
         parser.rollout_plan(plan);
@@ -355,6 +363,17 @@ pub(crate) fn resolve(
         warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
     };
     Ok((app_file, found))
+}
+
+/// A step that applies a component may fill parameters of the component with values of other steps.
+fn fill(components: &mut [Component], workflow: &Workflow) {
+    for step in workflow.steps.iter().filter(|step| step.type_ == APPLY_COMPONENT) {
+        let component =
+            components.iter_mut().find(|component| step.properties["component"] == component.name);
+        if let Some(component) = component {
+            component.inputs.extend(step.filled.iter().cloned());
+        }
+    }
 }
 
 /// The form it is written in, where it is an Application of a version that is known.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::{Parser, Step, Workflow, external};
+use super::{Input, Parser, Step, Workflow, external};
 use crate::definition::DefinitionKind;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::workflow::{APPLY_COMPONENT, BUILT_IN_STEPS, WorkflowSpec, step_type};
@@ -65,8 +65,11 @@ impl<'a> Parser<'a> {
             let is_more = type_ != APPLY_COMPONENT || BEYOND_APPLYING.iter().any(is_written);
             let in_group = fields.get("subSteps");
             let inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
-            let filled = inputs.filter_map(|input| input["parameterKey"].as_str());
-            let filled = filled.map(str::to_owned).collect();
+            let filled = inputs.filter_map(|input| {
+                let key = input["parameterKey"].as_str().filter(|key| !key.is_empty())?;
+                Some(Input::new(input["from"].as_str()?.to_owned(), key))
+            });
+            let filled = filled.collect();
             let definition = match BUILT_IN_STEPS.contains(&type_.as_str()) {
                 true => None,
                 false => self.snapshot.definition(DefinitionKind::WorkflowStep, &type_).cloned(),

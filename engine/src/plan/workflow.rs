@@ -191,7 +191,9 @@ fn written(
             continue;
         }
         if type_of(step) == DEPLOY {
-            inputs_of_applying(app, step, not_supported, found);
+            if !step.filled.is_empty() {
+                refuse_inputs(app, step, "values of other steps in a `deploy` step", not_supported, found);
+            }
             let mut all = Nodes { nodes: &mut nodes, taken: &mut taken };
             let deployed = deploy::deploy(app, step, policies, &mut all, found);
             let name = step.name.clone();
@@ -206,7 +208,15 @@ fn written(
             }
             continue;
         }
-        inputs_of_applying(app, step, not_supported, found);
+        let is_other = |other: &&parse::Step| {
+            other.path != step.path
+                && other.type_ == APPLY_COMPONENT
+                && other.properties["component"] == step.properties["component"]
+        };
+        if !step.filled.is_empty() && workflow.steps.iter().any(|other| is_other(&other)) {
+            let what = "values of other steps in a component that several steps apply";
+            refuse_inputs(app, step, what, not_supported, found);
+        }
         let placement = placement(app, step, not_supported, found);
         let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
         let component = app.components().iter().position(|component| component.name == name);
@@ -256,20 +266,17 @@ fn not_run(step: &parse::Step) -> Option<String> {
     Some(format!("{message}: no provider answers its call {call}"))
 }
 
-/// The objects of a step are rendered before any step runs, so a value of another step cannot change them yet.
-fn inputs_of_applying(
+/// Inputs that cannot change what a step applies.
+fn refuse_inputs(
     app: &AppFile,
     step: &parse::Step,
+    what: &str,
     not_supported: NotSupported,
     found: &mut Diagnostics,
 ) {
-    if !step.filled.is_empty() {
-        let message =
-            "values of other steps in a step that applies a component are not supported yet".to_owned();
-        let finding = not_supported(Code::NotSupported, message)
-            .hint("leave out `parameterKey`: then only the `if` of the step goes by the value");
-        found.push(finding.at(app.document(), format!("{}.inputs", step.path)));
-    }
+    let finding = not_supported(Code::NotSupported, format!("{what} are not supported yet"))
+        .hint("leave out `parameterKey`: then only the `if` of the step goes by the value");
+    found.push(finding.at(app.document(), format!("{}.inputs", step.path)));
 }
 
 /// The type of a step without its version.

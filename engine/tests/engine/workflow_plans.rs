@@ -138,6 +138,21 @@ fn mistakes_of_steps_have_their_places() {
 }
 
 #[test]
+fn a_step_fills_parameters_of_the_component_that_it_applies() {
+    let text = "{name: late, type: apply-component, properties: {component: front}, inputs: [{from: x, parameterKey: properties.image}]}";
+    let text = format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {{name: shop, namespace: dev}}\nspec:\n  components:\n  \
+         - {{name: front, type: web}}\n  workflow:\n    steps:\n    - {{name: hold, type: suspend, outputs: [{{name: x, valueFrom: output.x}}]}}\n    - {text}\n"
+    );
+    let documents = manifest::read("app.yaml", &text).unwrap();
+    let app_file = parse::parse(&documents.as_slice()[0], &snapshots::of(DEFINITIONS)).unwrap();
+    let input = &app_file.components()[0].inputs[0];
+    assert_eq!((input.from.as_str(), input.parameter_key.as_str()), ("x", "image"));
+    assert_eq!(app_file.taken_of_steps(), ["x"].into());
+    plan::plan(revision::revision(app_file, None)).unwrap();
+}
+
+#[test]
 fn components_give_and_take_values() {
     let text = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop, namespace: dev}\nspec:\n  components:\n  \
                 - {name: front, type: web, inputs: [{from: name, parameterKey: properties.image}]}\n  \

@@ -17,8 +17,14 @@ use vela_testkit::Process;
 use crate::{CommandOutput, Person};
 
 /// The pages, all of them below `docs/`.
-const PAGES: &[&str] =
-    &["getting-started.md", "applications.md", "definitions.md", "installing.md", "troubleshooting.md"];
+const PAGES: &[&str] = &[
+    "getting-started.md",
+    "applications.md",
+    "definitions.md",
+    "installing.md",
+    "troubleshooting.md",
+    "workflows.md",
+];
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
 const BACKGROUND: &str = "<!-- background -->";
@@ -219,6 +225,11 @@ fn installing() {
 #[test]
 fn troubleshooting() {
     read(PAGES[4]);
+}
+
+#[test]
+fn steering_a_workflow() {
+    read(PAGES[5]);
 }
 
 /// Who meets a code finds it, with an example that shows it, and finds none that is gone.

@@ -115,18 +115,18 @@ pub(super) fn render(
         return placed(State::Pending(absent), context, Vec::new());
     }
     let outcome = drafts(app, component, &context, (&mut environment, &mut staged), &mut findings);
-    // A parameter that a step fills is not missing. That steps cannot fill it yet is reported at the step.
-    let filled: Vec<String> = app
-        .filled_by_steps(&component.name)
-        .iter()
-        .map(|key| format!("{}.properties.{}", component.path, key.trim_start_matches("properties.")))
-        .collect();
-    let findings: Diagnostics = findings
-        .into_iter()
-        .filter(|found| found.code != Code::Parameter || !filled.contains(&found.path))
-        .collect();
     // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
     if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
+        let field = app.era().properties_field();
+        let taken: Vec<String> = component
+            .inputs
+            .iter()
+            .map(|input| format!("{}.{field}.{}", component.path, input.parameter_key))
+            .collect();
+        let is_taken = |path: &str| taken.iter().any(|key| path.starts_with(key.as_str()));
+        let others =
+            findings.into_iter().filter(concerns_parameters).filter(|finding| !is_taken(&finding.path));
+        found.extend(others.collect());
         return placed(State::Pending(missing), context, Vec::new());
     }
     found.extend(findings);

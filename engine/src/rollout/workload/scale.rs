@@ -24,15 +24,16 @@ impl Scale {
         self.paused().and_then(|pointer| object.pointer(pointer)).is_some_and(|paused| *paused == true)
     }
 
-    /// The size to begin from: pods that the workload has, or is making. A paused Deployment makes none, whatever its spec says;
-    /// batches that fit only the number in its spec, as those written for KubeVela 1.0, begin from that.
+    /// The size to begin from: the number in the spec, as in KubeVela 1.0. A paused Deployment makes no pods, whatever its spec
+    /// says: batches that do not fit this number, and fit the pods that run, begin from those.
     fn original(self, view: &View<'_>, object: &Json, target: i64) -> (i64, Result<(), Mismatch>) {
         let fits = |original| Sizes::scale(view.plan, original, target).check_scale();
         let stated = size(object);
-        let there = if self.0.is_none() { standing(object) } else { stated };
-        match fits(there) {
-            Err(_) if there != stated && fits(stated).is_ok() => (stated, Ok(())),
-            fit => (there, fit),
+        let is_known = self.0.is_none() && is_observed(object);
+        let there = if is_known { standing(object) } else { stated };
+        match fits(stated) {
+            Err(_) if fits(there).is_ok() => (there, Ok(())),
+            fit => (stated, fit),
         }
     }
 

@@ -73,8 +73,8 @@ impl<'a> Machine<'a> {
         givers.peek().is_some() && givers.all(|step| self.is_finished(step))
     }
 
-    /// The value that a step takes.
-    fn input(&self, from: &str) -> Option<&Json> {
+    /// The value that a step takes under this name; nothing as long as no step gave it.
+    pub fn input(&self, from: &str) -> Option<&Json> {
         match from.strip_prefix(CONTEXT) {
             Some(path) => field_path::get(&self.context, path).ok(),
             None => self.values.get(from),

@@ -81,5 +81,5 @@ fn batches_for_the_size_in_the_spec_fit_as_well() {
     assert_eq!(patches(&step)[0].1["spec"], json!({"paused": false}));
     case.plan = plan(json!({"targetSize": 4, "rolloutBatches": [{"replicas": 1}, {"replicas": 2}]}));
     let step = case.step(false, |workload, view| workload.verify(view));
-    assert!(why(&step).contains("lead from 0 to 3 pods"), "{step:?}");
+    assert!(why(&step).contains("lead from 2 to 5 pods"), "{step:?}");
 }
