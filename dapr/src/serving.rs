@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vela_runtime::webhook::{
-    CaBundles, CertificateSecret, CertificateSource, Config, Handler, Limits, Server,
-};
+use vela_runtime::webhook::{Handler, SelfIssued, Server, service_names};
 
 /// The Secret with the certificate.
 const CERTIFICATE: &str = "vela-dapr-webhooks";
@@ -24,7 +22,7 @@ pub(crate) struct ServedNames(Vec<String>);
 impl ServedNames {
     /// Adds those of a Service.
     pub(crate) fn service(&mut self, name: &str, namespace: &str) {
-        self.0.extend(["", ".cluster.local"].map(|domain| format!("{name}.{namespace}.svc{domain}")));
+        self.0.extend(service_names(name, namespace));
     }
 
     /// Adds one name or address.
@@ -40,16 +38,13 @@ impl ServedNames {
         address: SocketAddr,
         handler: Arc<dyn Handler>,
     ) -> Server {
-        let names = self.0.clone();
-        let secret = CertificateSecret::new(client.clone(), namespace, CERTIFICATE, MANAGER, names);
-        let bundles =
-            CaBundles { client, selector: format!("{LABEL}={MANAGER}"), manager: MANAGER.to_owned() };
-        let config = Config {
-            address,
-            certificates: CertificateSource::Secret(secret),
-            bundles: Some(bundles),
-            limits: Limits::default(),
+        let issued = SelfIssued {
+            namespace: namespace.to_owned(),
+            secret: CERTIFICATE.to_owned(),
+            names: self.0.clone(),
+            label: LABEL.to_owned(),
+            manager: MANAGER.to_owned(),
         };
-        Server::new(config, handler)
+        issued.server(client, address, handler)
     }
 }
