@@ -24,6 +24,7 @@ use crate::parts::{self, Content, Found, Id, Node, Settings, kinds};
 use crate::passwords::{self, Chance};
 use crate::readiness;
 use crate::status::{ChildError, Verdict, status};
+use crate::validation;
 
 const FIELD_MANAGER: &str = "vela-harbor";
 /// Children of one object that are written at the same time.
@@ -173,6 +174,11 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     async fn run(&self, live: &DynamicObject, resource: &ApiResource) -> Result<(Verdict, Requeue), Failure> {
+        // The webhooks say the same, where they run.
+        let wrong = validation::standing(self.owner.object());
+        if !wrong.is_empty() {
+            return Ok((Verdict::invalid(self.owner, &wrong), Requeue::WhenChanged));
+        }
         let nodes = match self.children().await? {
             Ok(nodes) => nodes,
             // The reconcile read the missing object, so its creation wakes it.

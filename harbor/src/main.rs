@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vela_harbor::controller::Operator;
 use vela_harbor::parts::Settings;
 use vela_harbor::passwords::Chance;
+use vela_harbor::webhooks::Webhooks;
 use vela_runtime::lease::Config as LeaseConfig;
 use vela_runtime::{Cache, Manager, RequestLimiter};
 
@@ -49,6 +50,12 @@ struct Args {
     /// Where metrics are served
     #[arg(long, value_name = "ADDRESS")]
     metrics_addr: Option<SocketAddr>,
+    /// Judge, complete and convert objects here, for the Service vela-harbor-webhook; without it, only conditions say what is wrong
+    #[arg(long, value_name = "ADDRESS")]
+    webhook_addr: Option<SocketAddr>,
+    /// The namespace of that Service and of the Secret with its certificate
+    #[arg(long, default_value = "harbor-operator", env = "NAMESPACE", value_name = "NAMESPACE")]
+    namespace: String,
     /// Reconcile only while holding the lease of this namespace
     #[arg(long, value_name = "NAMESPACE")]
     leader_election_namespace: Option<String>,
@@ -100,10 +107,15 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
         name: "vela-harbor".to_owned(),
         identity,
     });
-    let mut manager = Manager::new(client, cache)
+    let webhooks = args.webhook_addr.map(|address| Webhooks { address, namespace: args.namespace });
+    let mut manager = Manager::new(client.clone(), cache)
         .health(args.health_addr.map(Into::into))
         .metrics_address(args.metrics_addr.map(Into::into))
         .lease(lease);
+    if let Some(webhooks) = webhooks {
+        let server = webhooks.server(client.clone())?;
+        manager = manager.webhooks([server]).beside(move |stop| webhooks.register(client, stop));
+    }
     for controller in operator.controllers(args.workers) {
         manager = manager.with(controller);
     }

@@ -7,6 +7,7 @@ use vela_runtime::graph::{Cause, Report};
 
 use crate::owner::Owner;
 use crate::parts::{self, Id, Settings};
+use crate::validation::{Invalid, sentence};
 
 /// The condition of an object whose children are not all ready.
 pub(crate) const IN_PROGRESS: &str = "InProgress";
@@ -61,6 +62,13 @@ impl Verdict {
     #[must_use]
     pub(crate) fn ready() -> Self {
         Self { reason: None, message: String::new(), recoverable: true }
+    }
+
+    /// The object itself is wrong.
+    #[must_use]
+    pub(crate) fn invalid(owner: &Owner, wrong: &[Invalid]) -> Self {
+        let message = format!("{}: {}", owner.described(), sentence(wrong));
+        Self { reason: Some("invalidSpec"), message, recoverable: false }
     }
 
     /// The children could not be built.

@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scenarios {
+    mod admission;
+    mod conversion;
     mod mistakes;
     mod normalize;
     mod operator;
     mod recorded;
+    mod served;
     mod stage;
 }

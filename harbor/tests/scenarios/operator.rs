@@ -225,3 +225,27 @@ async fn a_missing_secret_is_said_and_mended_when_it_comes() {
     }
     cluster.until(of, is_ready).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_harbor_is_said_until_it_is_mended() {
+    let cluster = Cluster::begin().await;
+    cluster.input("bad-two-storages").await;
+    let harbor = documents("bad-two-storages", "input.yaml")
+        .into_iter()
+        .find(|object| object["kind"] == "Harbor")
+        .unwrap();
+    let name = harbor["metadata"]["name"].as_str().unwrap();
+    let of = (GOHARBOR, "Harbor", name);
+    let refused = cluster.until(of, |harbor| condition(harbor, "Failed")["reason"] == "invalidSpec").await;
+    let said = condition(&refused, "Failed")["message"].as_str().unwrap();
+    assert!(
+        said.contains("spec.imageChartStorage: Invalid value: ") && said.contains("only 1 storage"),
+        "{said}"
+    );
+    assert_eq!(condition(&refused, "InProgress")["status"], "False");
+    let registry = format!("{name}-harbor");
+    assert!(cluster.get(GOHARBOR, "Registry", &registry).await.is_none());
+    let mended = json!({"spec": {"imageChartStorage": {"s3": null}}});
+    cluster.patch(GOHARBOR, "Harbor", name, false, mended).await;
+    cluster.until((GOHARBOR, "Registry", &registry), |_| true).await;
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use vela_harbor::mutation::{Context, Mutations};
@@ -10,7 +11,11 @@ use vela_harbor::parts::{self, Content, Found, Generated, Node, Settings};
 
 /// The documents of a file of a recorded case.
 pub(crate) fn documents(case: &str, file: &str) -> Vec<Value> {
-    let path = vela_testkit::cases::folder("conformance/harbor").join("cases").join(case).join(file);
+    split(&vela_testkit::cases::folder("conformance/harbor").join("cases").join(case).join(file))
+}
+
+/// The documents of a file.
+pub(crate) fn split(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let documents = text.split("\n---\n").filter(|document| !document.trim().is_empty());
     documents.map(|document| serde_saphyr::from_str(document).unwrap()).collect()

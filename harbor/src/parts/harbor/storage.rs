@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use super::stack::{Stack, copy};
 use crate::error::Error;
 use crate::field::Field;
-
-/// The storages that a Harbor may have.
-const STORAGES: [&str; 5] = ["s3", "swift", "azure", "gcs", "filesystem"];
+use crate::validation::STORAGES;
 
 /// The one storage of a Harbor.
 pub(super) fn kind(stack: &Stack<'_>) -> Result<&'static str, Error> {
