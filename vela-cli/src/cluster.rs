@@ -59,6 +59,11 @@ impl Cluster {
         &self.client
     }
 
+    /// How messages call it.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
     /// The namespace of objects that name none.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace

@@ -12,6 +12,7 @@ mod containers;
 mod crd;
 mod differences;
 mod download;
+mod environment;
 mod error;
 mod health;
 mod input;

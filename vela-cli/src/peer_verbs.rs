@@ -117,11 +117,6 @@ const VERBS: &[Verb] = &[
         Absence::NotYet,
         "definitions are files in CUE or YAML, which `vela def vet FILE` judges",
     ),
-    (
-        "env",
-        Absence::NotYet,
-        "an environment is a namespace; choose it by `--namespace` or by the context of the kubeconfig",
-    ),
     ("export", Absence::Otherwise, "`vela dry-run FILE` prints the objects that an application becomes"),
     (
         "init",

@@ -7,6 +7,7 @@ use kube::{Client, Config};
 
 use crate::args::Global;
 use crate::cluster::Cluster;
+use crate::environment;
 use crate::error::{Error, Result};
 pub(crate) use crate::purpose::Purpose;
 use crate::sandbox::{Home, Local, LockAttempt};
@@ -21,8 +22,31 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Chooses the target, opens it, and says which it is.
+    /// Opens the target in the namespace that was given, else in that of the current environment, which must be there.
     pub(crate) async fn open(global: &Global, purpose: Purpose, screen: &mut Screen) -> Result<Self> {
+        let Some(current) = environment::chosen(global)? else {
+            return Self::open_anywhere(global, purpose, screen).await;
+        };
+        let there = Global { namespace: Some(current.namespace.clone()), ..global.clone() };
+        let session = Self::open_anywhere(&there, purpose, screen).await?;
+        match environment::verify(&session.cluster, &current).await {
+            Ok(()) => {
+                screen.say(&current.title());
+                Ok(session)
+            }
+            Err(failure) => {
+                session.close().await?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Chooses the target, opens it, and says which it is; for what works in no namespace, whatever the environment.
+    pub(crate) async fn open_anywhere(
+        global: &Global,
+        purpose: Purpose,
+        screen: &mut Screen,
+    ) -> Result<Self> {
         match target::choose(global).await? {
             Target::Cluster(chosen) => {
                 let title = chosen.to_string();

@@ -11,6 +11,8 @@ mod dashboard;
 mod definitions;
 #[path = "cli/docs.rs"]
 mod docs;
+#[path = "cli/environments.rs"]
+mod environments;
 #[path = "cli/errors.rs"]
 mod errors;
 #[path = "cli/everyday.rs"]

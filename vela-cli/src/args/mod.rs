@@ -8,10 +8,12 @@ use vela_engine::ClusterVersion;
 
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{Def, DefinitionFiles, DefinitionFormat, DefinitionType, WhichDefinitions};
+pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::RollbackApplication;
 pub(crate) use self::files::{Delete, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
+pub(crate) use self::installing::{Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 use self::values::{duration, namespace, object, type_};
@@ -19,10 +21,12 @@ pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Wo
 
 mod containers;
 mod definition;
+mod environment;
 mod everyday;
 mod files;
 mod format;
 mod inspect;
+mod installing;
 mod ports;
 mod simulated;
 mod values;
@@ -69,7 +73,7 @@ pub(crate) struct Global {
     /// Work on the local sandbox even though a cluster is configured
     #[arg(long, global = true, help_heading = "Target")]
     pub(crate) sandbox: bool,
-    /// Namespace (default: that of the context, else "default")
+    /// Namespace (default: that of the environment, see `vela env`, else of the context, else "default")
     #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
     pub(crate) namespace: Option<String>,
 }
@@ -100,6 +104,9 @@ pub(crate) enum Command {
     PortForward(PortForward),
     /// Show what an earlier revision would change back, and give the application its content
     Rollback(RollbackApplication),
+    /// Choose, make, list and delete environments: namespaces with a name
+    #[command(subcommand)]
+    Env(Env),
     /// List the revisions of an application, print one, and say what differs between two
     #[command(subcommand)]
     Revision(Revision),
@@ -393,84 +400,6 @@ pub(crate) enum Sandbox {
     },
     /// Print the kubeconfig of the sandbox that serves
     Kubeconfig,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Dashboard {
-    /// Loopback port; 0 takes a free one
-    #[arg(long, default_value_t = 0)]
-    pub(crate) port: u16,
-    /// Open no browser
-    #[arg(long)]
-    pub(crate) no_open: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Install {
-    /// Image of vela-core; with it the controller is installed too
-    #[arg(long, alias = "image", value_name = "IMAGE")]
-    pub(crate) controller_image: Option<String>,
-    /// Run the controller here, beside the cluster, with the rights of this kubeconfig, until Ctrl-C
-    #[arg(long, value_enum, value_name = "WHERE", conflicts_with_all = ["controller_image", "webhooks", "webhook_url", "print"])]
-    pub(crate) controller: Option<ControllerPlace>,
-    /// Have the controller judge what is written, before it is stored
-    #[arg(long)]
-    pub(crate) webhooks: bool,
-    /// Where API servers reach the webhooks of a vela-core that runs outside the cluster: https://HOST:PORT
-    #[arg(long, value_name = "URL", conflicts_with_all = ["webhooks", "controller_image"])]
-    pub(crate) webhook_url: Option<String>,
-    /// Let applications do only what their authors could: needs webhooks, and gives vela-core the right to act for anybody
-    #[arg(long)]
-    pub(crate) authenticate_application: bool,
-    /// Let applications make objects outside their namespace; vela-core needs the rights for that from you
-    #[arg(long)]
-    pub(crate) allow_cross_namespace: bool,
-    /// Let applications make roles, kinds, webhook configurations and tokens; vela-core needs the rights for that from you
-    #[arg(long)]
-    pub(crate) allow_granting_rights: bool,
-    /// Let applications make these, too, in every namespace, where vela-core then reads them all; may be given many times
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub(crate) grant: Vec<Grant>,
-    /// Have it put what ServiceBindings name into Deployments and StatefulSets; with --webhooks or --webhook-url
-    #[arg(long)]
-    pub(crate) trait_injector: bool,
-    /// Have API servers ask the controller for the other version of an Application, which then cannot be read while the
-    /// controller is away; with --webhooks or --webhook-url. Without it both versions show what was written
-    #[arg(long)]
-    pub(crate) webhook_conversion: bool,
-    /// Print the objects instead of applying them
-    #[arg(long)]
-    pub(crate) print: bool,
-}
-
-/// Where a controller runs that is no part of the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ControllerPlace {
-    /// In this process
-    Local,
-}
-
-/// What applications make only where the operator says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Grant {
-    /// Secrets
-    Secrets,
-    /// Pods
-    Pods,
-}
-
-/// Take vela out of a cluster.
-#[derive(Debug, Args)]
-pub(crate) struct Uninstall {
-    /// Keep the kinds, the applications and what these made; only webhooks, controller, rights and built-in types go
-    #[arg(long)]
-    pub(crate) keep_crds: bool,
-    /// Take the hold off applications that no controller released in time; what they made then stays
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// How long to wait until the applications are gone
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
-    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]

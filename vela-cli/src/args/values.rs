@@ -20,6 +20,13 @@ pub(super) fn namespace(text: &str) -> Result<String, String> {
     names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
 }
 
+/// The name of an environment: it becomes the value of a label.
+pub(super) fn environment(text: &str) -> Result<String, String> {
+    let wrong =
+        || "an environment has lower-case letters, digits and '-' only, and at most 63 of them".to_owned();
+    names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
+}
+
 /// The name of a definition, with a version where one is wanted.
 pub(super) fn type_(text: &str) -> Result<String, String> {
     let wrong =

@@ -53,11 +53,11 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     let bounds =
         Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
-        let namespace = global.namespace.as_deref().unwrap_or("default");
+        let namespace = offline::namespace(global, screen)?;
         let version = args.kubernetes_version.clone().unwrap_or_else(ClusterVersion::newest);
         screen.say(&format!("Rendered for Kubernetes {}.{}.", version.major, version.minor));
         let reader = offline::built_in(version, &definitions)?.within(bounds);
-        let shown = Shown::of(within(applications, namespace), &beside, args.merge, screen)?;
+        let shown = Shown::of(within(applications, &namespace), &beside, args.merge, screen)?;
         let rendered = block_on(async {
             let unread = |error| offline::unread(None, error);
             let judged_workflows = offline::workflows(&reader, &shown.by_step, unread).await?;

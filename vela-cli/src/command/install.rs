@@ -101,7 +101,7 @@ async fn install(
     global: &Global,
     screen: &mut Screen,
 ) -> Result<()> {
-    let session = Session::open(global, Purpose::Read, screen).await?;
+    let session = Session::open_anywhere(global, Purpose::Read, screen).await?;
     let done = install_in(&session, args, needs, objects, screen).await;
     let closed = session.close().await;
     Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)

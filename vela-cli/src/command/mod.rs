@@ -6,6 +6,7 @@ mod def;
 mod delete;
 mod diff;
 mod dry_run;
+mod env;
 mod exec;
 mod install;
 mod logs;
@@ -40,6 +41,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Exec(args) => exec::run(&args, &global, screen),
         Command::PortForward(args) => port_forward::run(&args, &global, screen),
         Command::Rollback(args) => rollback::run(&args, &global, screen),
+        Command::Env(args) => env::run(&args, &global, screen),
         Command::Revision(args) => revision::run(&args, &global, screen),
         Command::Def(args) => def::run(&args, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),

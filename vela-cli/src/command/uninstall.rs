@@ -30,7 +30,7 @@ const NAMED_AT_MOST: usize = 20;
 
 pub(crate) fn run(args: &Uninstall, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
-        let session = Session::open(global, Purpose::Read, screen).await?;
+        let session = Session::open_anywhere(global, Purpose::Read, screen).await?;
         let done = match session.is_sandbox() {
             true => Err(Error::user("the sandbox has nothing to uninstall")
                 .hint("`vela sandbox reset` deletes everything in it")

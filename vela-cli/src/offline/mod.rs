@@ -17,10 +17,11 @@ use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
 use vela_webhooks::definition::findings;
 
+use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::installation;
-use crate::order;
+use crate::screen::Screen;
+use crate::{environment, installation, order};
 use no_cluster::NoCluster;
 pub(crate) use workflows::{JudgedWorkflows, workflows};
 
@@ -52,6 +53,15 @@ pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<
     let namespaces = Namespaces::default();
     let more = more.iter().map(|document| (*document).clone());
     Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
+}
+
+/// The namespace of what names none: the one given, else that of the current environment, which no cluster is asked about.
+pub(crate) fn namespace(global: &Global, screen: &mut Screen) -> Result<String> {
+    if let Some(current) = environment::chosen(global)? {
+        screen.say(&current.title());
+        return Ok(current.namespace);
+    }
+    Ok(global.namespace.clone().unwrap_or_else(|| "default".to_owned()))
 }
 
 /// Why the cluster could not be read, as an error of ours.

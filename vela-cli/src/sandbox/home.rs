@@ -62,17 +62,21 @@ impl Holder {
     }
 }
 
+/// The folder of this program: `$VELA_HOME`, else `vela` in the data folder of the XDG base directories.
+pub(crate) fn base() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("VELA_HOME")
+        .or_else(|| set("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(|data| data.join("vela")))
+        .or_else(|| std::env::home_dir().map(|home| home.join(".local/share/vela")))
+        .ok_or_else(|| {
+            Error::config("there is no folder for the data of vela").hint("set VELA_HOME to a folder").into()
+        })
+}
+
 impl Home {
-    /// `$VELA_HOME`, else `vela` in the data folder of the XDG base directories.
+    /// Below the folder of this program.
     pub(crate) fn find() -> Result<Self> {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let base = set("VELA_HOME")
-            .or_else(|| set("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(|data| data.join("vela")))
-            .or_else(|| std::env::home_dir().map(|home| home.join(".local/share/vela")))
-            .ok_or_else(|| {
-                Error::config("there is no folder for the sandbox's data").hint("set VELA_HOME to a folder")
-            })?;
-        Ok(Self { path: base.join("sandbox") })
+        Ok(Self { path: base()?.join("sandbox") })
     }
 
     /// The folder itself.

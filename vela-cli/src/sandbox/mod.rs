@@ -7,7 +7,7 @@
 mod home;
 mod local;
 
-pub(crate) use home::{Home, Lock, LockAttempt};
+pub(crate) use home::{Home, Lock, LockAttempt, base};
 pub(crate) use local::Local;
 
 use crate::error::{Error, Result};

@@ -1,0 +1,85 @@
+//! The words of `vela dashboard`, `vela install` and `vela uninstall`.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::values::duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct Dashboard {
+    /// Loopback port; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// Image of vela-core; with it the controller is installed too
+    #[arg(long, alias = "image", value_name = "IMAGE")]
+    pub(crate) controller_image: Option<String>,
+    /// Run the controller here, beside the cluster, with the rights of this kubeconfig, until Ctrl-C
+    #[arg(long, value_enum, value_name = "WHERE", conflicts_with_all = ["controller_image", "webhooks", "webhook_url", "print"])]
+    pub(crate) controller: Option<ControllerPlace>,
+    /// Have the controller judge what is written, before it is stored
+    #[arg(long)]
+    pub(crate) webhooks: bool,
+    /// Where API servers reach the webhooks of a vela-core that runs outside the cluster: https://HOST:PORT
+    #[arg(long, value_name = "URL", conflicts_with_all = ["webhooks", "controller_image"])]
+    pub(crate) webhook_url: Option<String>,
+    /// Let applications do only what their authors could: needs webhooks, and gives vela-core the right to act for anybody
+    #[arg(long)]
+    pub(crate) authenticate_application: bool,
+    /// Let applications make objects outside their namespace; vela-core needs the rights for that from you
+    #[arg(long)]
+    pub(crate) allow_cross_namespace: bool,
+    /// Let applications make roles, kinds, webhook configurations and tokens; vela-core needs the rights for that from you
+    #[arg(long)]
+    pub(crate) allow_granting_rights: bool,
+    /// Let applications make these, too, in every namespace, where vela-core then reads them all; may be given many times
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) grant: Vec<Grant>,
+    /// Have it put what ServiceBindings name into Deployments and StatefulSets; with --webhooks or --webhook-url
+    #[arg(long)]
+    pub(crate) trait_injector: bool,
+    /// Have API servers ask the controller for the other version of an Application, which then cannot be read while the
+    /// controller is away; with --webhooks or --webhook-url. Without it both versions show what was written
+    #[arg(long)]
+    pub(crate) webhook_conversion: bool,
+    /// Print the objects instead of applying them
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+/// Where a controller runs that is no part of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControllerPlace {
+    /// In this process
+    Local,
+}
+
+/// What applications make only where the operator says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grant {
+    /// Secrets
+    Secrets,
+    /// Pods
+    Pods,
+}
+
+/// Take vela out of a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// Keep the kinds, the applications and what these made; only webhooks, controller, rights and built-in types go
+    #[arg(long)]
+    pub(crate) keep_crds: bool,
+    /// Take the hold off applications that no controller released in time; what they made then stays
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// How long to wait until the applications are gone
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+}
