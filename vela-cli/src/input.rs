@@ -8,7 +8,7 @@ use vela_engine::{Document, definition, manifest};
 use crate::args::Recursive;
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
-use crate::{download, offline};
+use crate::{appfile, download, offline};
 
 /// A manifest larger than this is no manifest: the API server itself refuses objects beyond a few megabytes.
 const LARGEST_FILE: usize = 16 * 1024 * 1024;
@@ -34,6 +34,12 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
 /// Reads the same, and where it is asked for the folders inside folders.
 pub(crate) fn read_deep(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<Document>> {
     read_all(paths, FileKinds::Manifests, recursive)
+}
+
+/// Reads the same and Appfiles, which are no objects until [`appfile::resolve`] made them ones.
+pub(crate) fn read_with_appfiles(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<Document>> {
+    let (documents, failures) = gather(paths, FileKinds::Manifests, recursive);
+    Failure::all(failures).map_or(Ok(documents), Err)
 }
 
 /// Does a bare word say by its shape that it is a file, and no name?
@@ -64,7 +70,7 @@ fn read_all(paths: &[PathBuf], want: FileKinds, recursive: Recursive) -> Result<
     let (documents, failures) = gather(paths, want, recursive);
     match Failure::all(failures) {
         Some(failure) => Err(failure),
-        None => Ok(documents),
+        None => without_appfiles(documents),
     }
 }
 
@@ -164,11 +170,7 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
     if path.extension().is_some_and(|end| end == "cue") {
         return Ok(vec![definition::cue_file::document(&name, &text)?]);
     }
-    let documents: Vec<Document> = manifest::read(&name, &text)?.into_iter().collect();
-    match documents.iter().find(|document| is_appfile(document)) {
-        Some(appfile) => Err(not_an_object(&name, appfile).into()),
-        None => Ok(documents),
-    }
+    Ok(manifest::read(&name, &text)?.into_iter().collect())
 }
 
 /// The bytes of a file or of standard input, and what messages call it.
@@ -184,22 +186,29 @@ fn local(path: &Path) -> Result<(String, Vec<u8>)> {
     }
 }
 
-/// The file that KubeVela's command took in its first releases: no object, but a name and services.
-fn is_appfile(document: &Document) -> bool {
-    let has = |field: &str| document.value().get(field).is_some();
-    document.value()["services"].is_object() && !has("kind") && !has("apiVersion")
+/// The file that commands take where none is named.
+pub(crate) fn usual() -> Result<PathBuf> {
+    let found = appfile::FILES.iter().map(PathBuf::from).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let names = appfile::FILES.join(", ");
+        Error::user(format!("no file was given, and this folder has none of {names}"))
+            .hint("name a file or folder, or write one with the services of the application")
+            .into()
+    })
 }
 
-fn not_an_object(name: &str, appfile: &Document) -> Error {
-    let place = appfile.places().key("services").map_or_else(|| name.to_owned(), |place| place.to_string());
-    let called = appfile.value()["name"].as_str().unwrap_or("NAME");
-    Error::user(format!("{place}: this is an Appfile (a name and services), not an object; Appfiles are not supported")).hint(
-        format!(
-            "write it as an Application: apiVersion core.oam.dev/v1beta1, kind Application, metadata.name {called}, and under \
-             spec.components one entry for each of the services, with its name, its type (webservice where none is written) and \
-             everything else under properties; what `vela show traits` lists, such as scaler, goes under the component's traits"
-        ),
-    )
+/// Refuses Appfiles, for commands that take objects.
+fn without_appfiles(documents: Vec<Document>) -> Result<Vec<Document>> {
+    match documents.iter().find(|document| appfile::is_appfile(document)) {
+        None => Ok(documents),
+        Some(found) => {
+            let at = found.places().key("services").map_or_else(String::new, |place| format!("{place}: "));
+            let message = format!("{at}this is an Appfile (a name and services), not an object");
+            let hint = "`vela export FILE` prints the Application that it stands for; `vela up`, `vela dry-run` and `vela export` take \
+                        Appfiles";
+            Err(Error::user(message).hint(hint).into())
+        }
+    }
 }
 
 fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {

@@ -3,6 +3,7 @@
 //! Flow: [`args`] says what was typed, [`command`] has one file per command, [`target`] finds the cluster or the
 //! sandbox they work on, [`screen`] is the only place that prints, [`error`] decides the exit code.
 
+mod appfile;
 mod applications;
 mod args;
 mod cluster;

@@ -117,7 +117,6 @@ const VERBS: &[Verb] = &[
         Absence::NotYet,
         "definitions are files in CUE or YAML, which `vela def vet FILE` judges",
     ),
-    ("export", Absence::Otherwise, "`vela dry-run FILE` prints the objects that an application becomes"),
     (
         "init",
         Absence::NotYet,

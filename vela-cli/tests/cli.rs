@@ -3,6 +3,8 @@
 // A failed unwrap in a test is the failure we want to see, in its helpers too.
 #![allow(clippy::unwrap_used)]
 
+#[path = "cli/appfile.rs"]
+mod appfile;
 #[path = "cli/controller.rs"]
 mod controller;
 #[path = "cli/dashboard.rs"]

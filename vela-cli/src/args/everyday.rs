@@ -1,7 +1,10 @@
-//! The words of the commands of every day: `vela rollback`.
+//! The words of the commands of every day: `vela rollback` and `vela export`.
+
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::format::Format;
 use super::values::object;
 use super::workflow::Followed;
 
@@ -19,4 +22,29 @@ pub(crate) struct RollbackApplication {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) followed: Followed,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vela export > app.yaml\n  vela export -f vela.yaml --offline --no-health-scope"
+)]
+pub(crate) struct Export {
+    /// Appfiles, or - for standard input (default: vela.yaml, vela.json or Appfile of this folder)
+    #[arg(value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The same; may be given many times
+    #[arg(long = "file", short, value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Files or folders with more definitions; they win over the built-in ones
+    #[arg(long = "definitions", short, value_name = "PATH")]
+    pub(crate) definitions: Vec<PathBuf>,
+    /// Ask no cluster: the built-in definitions and those given say which keys are traits
+    #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
+    pub(crate) offline: bool,
+    /// Leave out the HealthScope, which KubeVela 1.0 reads
+    #[arg(long)]
+    pub(crate) no_health_scope: bool,
+    /// How to print it: YAML documents, or a JSON list
+    #[arg(long, short, value_enum, default_value = "yaml")]
+    pub(crate) output: Format,
 }

@@ -9,7 +9,7 @@ use vela_engine::ClusterVersion;
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{Def, DefinitionFiles, DefinitionFormat, DefinitionType, WhichDefinitions};
 pub(crate) use self::environment::Env;
-pub(crate) use self::everyday::RollbackApplication;
+pub(crate) use self::everyday::{Export, RollbackApplication};
 pub(crate) use self::files::{Delete, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
@@ -93,6 +93,8 @@ pub(crate) enum Command {
     Delete(Delete),
     /// Print the objects that an application would become, without changing anything
     DryRun(DryRun),
+    /// Print the Application that an Appfile (vela.yaml) stands for
+    Export(Export),
     /// Say what the cluster would change if files were applied, field by field, without changing anything
     #[command(visible_alias = "live-diff")]
     Diff(Diff),
@@ -137,9 +139,8 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["words", "files"]))]
 pub(crate) struct Up {
-    /// Files, folders, URLs or - as --file takes them; or the name of an application that is there already: with
+    /// Files, folders, URLs or - as --file takes them (default: vela.yaml, vela.json or Appfile of this folder); or the name of an application that is there already: with
     /// --revision it goes to that revision, with --publish-version it is deployed anew
     #[arg(value_name = "FILE|NAME")]
     pub(crate) words: Vec<String>,
@@ -199,9 +200,8 @@ pub(crate) struct Ls {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["paths", "files"]))]
 pub(crate) struct DryRun {
-    /// Files, folders, URLs or - as --file takes them
+    /// Files, folders, URLs or - as --file takes them (default: vela.yaml, vela.json or Appfile of this folder)
     #[arg(value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
     /// File, folder, URL or - for standard input, with applications, their Policies and Workflows, and what they need; may

@@ -12,6 +12,7 @@ use vela_crds::labels;
 use vela_engine::render::{Rendered, State};
 use vela_engine::{Bounds, Document, dry_run, preview};
 
+use crate::appfile::Origins;
 use crate::args::{Diff, Format, Global};
 use crate::cluster::Cluster;
 use crate::differences::{self, Difference};
@@ -103,7 +104,7 @@ async fn compare(
     let unread = |error| offline::unread(Some(cluster), error);
     let inputs = RenderInputs::read(&reader, applications, &judged, unread).await?;
     let rendered = offline::succeeded(cluster, offline::render(inputs, true)?).await?;
-    let (warnings, will_not_run) = offline::warnings(&rendered);
+    let (warnings, will_not_run) = offline::warnings(&rendered, &Origins::default());
     warnings.iter().for_each(|warning| screen.say(warning));
     if let Some(failure) = will_not_run {
         return Err(failure);

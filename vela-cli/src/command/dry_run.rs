@@ -7,18 +7,21 @@ use vela_engine::preview::PreviewStep;
 use vela_engine::render::Rendered;
 use vela_engine::{Bounds, ClusterVersion, Document, dry_run, preview};
 
+use crate::appfile::{Origins, Resolved};
 use crate::args::{DryRun, Format, Global};
-use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::offline::{JudgedWorkflows, RenderInputs};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
-use crate::{input, offline};
+use crate::{appfile, input, offline};
 
 pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result<()> {
     // Both are read before either is refused, so that the errors of all files come together.
-    let paths: Vec<PathBuf> = args.paths.iter().chain(&args.files).cloned().collect();
-    let documents = input::read_deep(&paths, args.recursive);
+    let mut paths: Vec<PathBuf> = args.paths.iter().chain(&args.files).cloned().collect();
+    if paths.is_empty() {
+        paths.push(input::usual()?);
+    }
+    let documents = input::read_with_appfiles(&paths, args.recursive);
     let definitions = input::read_definitions(&args.definitions);
     let (documents, mut definitions) = match (documents, definitions) {
         (Ok(documents), Ok(definitions)) => (documents, definitions),
@@ -36,7 +39,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
             .hint("--definitions takes ComponentDefinitions, TraitDefinitions and their like")
             .into());
     }
-    let (applications, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_application);
+    let is_shown = |one: &Document| offline::is_application(one) || appfile::is_appfile(one);
+    let (applications, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_shown);
     let (more, others): (Vec<_>, Vec<_>) = others.into_iter().partition(offline::is_definition);
     // Those of folders are a library: what is wrong with one matters where it is used.
     let library = definitions.len();
@@ -57,50 +61,39 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         let version = args.kubernetes_version.clone().unwrap_or_else(ClusterVersion::newest);
         screen.say(&format!("Rendered for Kubernetes {}.{}.", version.major, version.minor));
         let reader = offline::built_in(version, &definitions)?.within(bounds);
-        let shown = Shown::of(within(applications, &namespace), &beside, args.merge, screen)?;
-        let rendered = block_on(async {
+        let (shown, rendered) = block_on(async {
             let unread = |error| offline::unread(None, error);
+            let resolved = appfile::resolve(&reader, &namespace, applications, unread).await?;
+            let shown = Shown::of(resolved, &namespace, &beside, args.merge, screen)?;
             let judged_workflows = offline::workflows(&reader, &shown.by_step, unread).await?;
             let inputs = RenderInputs::read(&reader, shown.applications(), judged, unread).await?;
-            Ok((offline::render(inputs, args.strict)?, judged_workflows))
+            let rendered = offline::render(inputs.written(&shown.origins), args.strict)?;
+            Ok((shown, (rendered, judged_workflows)))
         })?;
         return show(&shown, rendered, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
-        let shown = Shown::of(within(applications, session.cluster.namespace()), &beside, args.merge, screen);
-        let rendered = match &shown {
-            Ok(shown) => {
-                let definitions = (&definitions[..], judged);
-                render(&session.cluster, shown, definitions, bounds, args.strict).await.map(Some)
-            }
-            Err(_) => Ok(None),
+        let rendered = async {
+            let cluster = &session.cluster;
+            let reader = offline::of_cluster(cluster, &definitions).await?.within(bounds);
+            let unread = |error| offline::unread(Some(cluster), error);
+            let resolved = appfile::resolve(&reader, cluster.namespace(), applications, unread).await?;
+            let shown = Shown::of(resolved, cluster.namespace(), &beside, args.merge, screen)?;
+            let workflows = offline::workflows(&reader, &shown.by_step, unread).await?;
+            let inputs = RenderInputs::read(&reader, shown.applications(), judged, unread).await?;
+            let rendered = offline::render(inputs.written(&shown.origins), args.strict)?;
+            Ok((shown, (offline::succeeded(cluster, rendered).await?, workflows)))
         };
+        let rendered: Result<(Shown, RenderedAll)> = rendered.await;
         session.close().await?;
-        match rendered? {
-            Some(rendered) => show(&shown?, rendered, args.output, screen),
-            None => shown.map(drop),
-        }
+        let (shown, rendered) = rendered?;
+        show(&shown, rendered, args.output, screen)
     })
 }
 
 /// The rendered text, and the messages about workflows of which single steps are shown.
 type RenderedAll = (Vec<Rendered>, JudgedWorkflows);
-
-async fn render(
-    cluster: &Cluster,
-    shown: &Shown,
-    (definitions, judged): (&[&Document], &[&Document]),
-    bounds: Bounds,
-    strict: bool,
-) -> Result<RenderedAll> {
-    let reader = offline::of_cluster(cluster, definitions).await?.within(bounds);
-    let unread = |error| offline::unread(Some(cluster), error);
-    let workflows = offline::workflows(&reader, &shown.by_step, unread).await?;
-    let inputs = RenderInputs::read(&reader, shown.applications(), judged, unread).await?;
-    let rendered = offline::succeeded(cluster, offline::render(inputs, strict)?).await?;
-    Ok((rendered, workflows))
-}
 
 /// What is shown of the applications: each as a whole, or what each step of its workflow makes.
 struct Shown {
@@ -108,12 +101,23 @@ struct Shown {
     parts: Vec<(Document, String)>,
     /// The applications of which single steps are shown.
     by_step: Vec<Document>,
+    /// Of those that were written as Appfiles.
+    origins: Origins,
 }
 
 impl Shown {
     /// With the Policies and Workflows `beside` them that they name, or with `all` that fit.
-    fn of(applications: Vec<Document>, beside: &[Document], all: bool, screen: &mut Screen) -> Result<Self> {
-        let mut shown = Self { parts: Vec::new(), by_step: Vec::new() };
+    fn of(
+        resolved: Resolved,
+        namespace: &str,
+        beside: &[Document],
+        all: bool,
+        screen: &mut Screen,
+    ) -> Result<Self> {
+        let Resolved { documents, origins, warnings } = resolved;
+        warnings.iter().for_each(|warning| screen.say(warning));
+        let applications = documents.iter().map(|document| offline::in_namespace(document, namespace));
+        let mut shown = Self { parts: Vec::new(), by_step: Vec::new(), origins };
         let mut used = vec![false; beside.len()];
         let mut failures = Vec::new();
         for application in applications {
@@ -154,13 +158,9 @@ impl Shown {
     }
 }
 
-fn within(applications: Vec<Document>, namespace: &str) -> Vec<Document> {
-    applications.iter().map(|document| offline::in_namespace(document, namespace)).collect()
-}
-
 fn show(shown: &Shown, rendered: RenderedAll, format: Format, screen: &mut Screen) -> Result<()> {
     let (rendered, workflows) = rendered;
-    let (warnings, will_not_run) = offline::warnings(&rendered);
+    let (warnings, will_not_run) = offline::warnings(&rendered, &shown.origins);
     let mut said: Vec<String> = Vec::new();
     // Each step tells again what is doubtful about a component.
     for warning in workflows.warnings.into_iter().chain(warnings) {

@@ -8,6 +8,7 @@ mod diff;
 mod dry_run;
 mod env;
 mod exec;
+mod export;
 mod install;
 mod logs;
 mod ls;
@@ -36,6 +37,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Ls(args) => ls::run(&args, &global, screen),
         Command::Delete(args) => delete::run(&args, &global, screen),
         Command::DryRun(args) => dry_run::run(&args, &global, screen),
+        Command::Export(args) => export::run(&args, &global, screen),
         Command::Diff(args) => diff::run(&args, &global, screen),
         Command::Logs(args) => logs::run(&args, &global, screen),
         Command::Exec(args) => exec::run(&args, &global, screen),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use vela_crds::annotations;
 use vela_engine::{Document, names};
 
+use crate::appfile::Resolved;
 use crate::args::{Format, Global, Up};
 use crate::cluster::{Applied, Cluster};
 use crate::command::rollout;
@@ -17,24 +18,22 @@ use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
-use crate::{applications, crd, download, input, offline, order, ownership, revisions, serving, tree};
+use crate::{
+    appfile, applications, crd, download, input, offline, order, ownership, revisions, serving, tree,
+};
 
 pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
     let meant = meant(args)?;
-    let mut documents = match &meant {
+    let documents = match &meant {
         Meant::Again(_) => Vec::new(),
-        Meant::Files(paths) => input::read_deep(paths, args.recursive)?,
+        Meant::Files(paths) => input::read_with_appfiles(paths, args.recursive)?,
     };
-    order::sort(&mut documents);
     input::print_warnings(&documents, screen);
-    if let Some(version) = args.publish_version.as_deref().filter(|_| !documents.is_empty()) {
-        documents = published(documents, version)?;
-    }
     block_on(async {
         let session = Session::open(global, Purpose::Change, screen).await?;
         let outcome = match &meant {
             Meant::Again(name) => up_again(&session, name, args, screen).await,
-            Meant::Files(_) => up(&session, &documents, args, screen).await,
+            Meant::Files(_) => up(&session, documents, args, screen).await,
         };
         let closed = session.close().await;
         Failure::all([outcome, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
@@ -59,6 +58,9 @@ fn meant(args: &Up) -> Result<Meant> {
         shaped || !(asks_again && is_name(word)) && Path::new(word).exists()
     };
     match &args.words[..] {
+        [] if args.files.is_empty() && args.revision.is_none() => {
+            return Ok(Meant::Files(vec![input::usual()?]));
+        }
         [word] if args.revision.is_some() && is_name(word) => return Ok(Meant::Again(word.clone())),
         [word] if args.files.is_empty() && !is_file(word) && is_name(word) => {
             return Ok(Meant::Again(word.clone()));
@@ -78,14 +80,34 @@ fn meant(args: &Up) -> Result<Meant> {
     Ok(Meant::Files(args.words.iter().map(PathBuf::from).chain(args.files.iter().cloned()).collect()))
 }
 
-async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut Screen) -> Result<()> {
+async fn up(session: &Session, documents: Vec<Document>, args: &Up, screen: &mut Screen) -> Result<()> {
     let cluster = &session.cluster;
+    let Resolved { mut documents, origins, warnings } = resolved(cluster, documents).await?;
+    warnings.iter().for_each(|warning| screen.say(warning));
+    order::sort(&mut documents);
+    if let Some(version) = &args.publish_version {
+        documents = published(documents, version)?;
+    }
+    let documents = &documents[..];
     // Everything that can be known before the first write is told before it, for all files at once.
-    for warning in offline::check(cluster, documents, args.strict).await? {
+    for warning in offline::check(cluster, documents, &origins, args.strict).await? {
         screen.say(&warning);
     }
     let awaited = apply_all(cluster, documents, args, screen).await?;
     follow(session, &awaited, waits(args), screen).await
+}
+
+/// The documents with Appfiles as Applications, by the types of the cluster and of the documents.
+async fn resolved(cluster: &Cluster, documents: Vec<Document>) -> Result<Resolved> {
+    if !documents.iter().any(appfile::is_appfile) {
+        return Ok(Resolved { documents, ..Resolved::default() });
+    }
+    let definitions: Vec<Document> =
+        documents.iter().filter(|one| offline::is_definition(one)).cloned().collect();
+    let definitions: Vec<&Document> = definitions.iter().collect();
+    let reader = offline::of_cluster(cluster, &definitions).await?;
+    let unread = |error| offline::unread(Some(cluster), error);
+    appfile::resolve(&reader, cluster.namespace(), documents, unread).await
 }
 
 /// Gives an application that is there the content of a revision, or publishes it once more as another version.

@@ -17,6 +17,7 @@ use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
 use vela_webhooks::definition::findings;
 
+use crate::appfile::Origins;
 use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -82,6 +83,8 @@ pub(crate) fn unread(cluster: Option<&Cluster>, error: vela_snapshot::Error) -> 
 pub(crate) struct RenderInputs {
     applications: Vec<(Document, Result<Snapshot>)>,
     judged: Vec<(Document, Arc<Definition>)>,
+    /// Of the applications that were written as Appfiles.
+    origins: Origins,
 }
 
 impl RenderInputs {
@@ -102,7 +105,12 @@ impl RenderInputs {
             let snapshot = reader.application(application.namespace(), &application).await;
             read.push((application, snapshot.map_err(&unread)));
         }
-        Ok(Self { applications: read, judged })
+        Ok(Self { applications: read, judged, origins: Origins::default() })
+    }
+
+    /// The same, where some of the applications were written as Appfiles.
+    pub(crate) fn written(self, origins: &Origins) -> Self {
+        Self { origins: origins.clone(), ..self }
     }
 
     /// What is wrong with the definitions given, as admission would judge them.
@@ -175,7 +183,7 @@ pub(crate) fn render(inputs: RenderInputs, strict: bool) -> Result<Vec<Rendered>
                 let new = all.filter(|one| definition_of(one).is_none_or(|title| !broken.contains(&title)));
                 let new: Diagnostics = new.collect();
                 if !new.is_empty() {
-                    failures.push(Failure::from(new));
+                    failures.push(Failure::from(inputs.origins.place(new)));
                 }
             }
         }
@@ -188,16 +196,18 @@ fn definition_of(finding: &Diagnostic) -> Option<String> {
 }
 
 /// The warnings about applications that would run, and an error of those that need what is not supported yet.
-pub(crate) fn warnings(rendered: &[Rendered]) -> (Vec<String>, Option<Failure>) {
+pub(crate) fn warnings(rendered: &[Rendered], origins: &Origins) -> (Vec<String>, Option<Failure>) {
     let mut failures = Vec::new();
     let mut warnings = Vec::new();
     for one in rendered {
         let left_out = one.plan().left_out();
         if !left_out.is_empty() {
-            failures.push(Failure::will_not_run(&one.app_file().document().title(), left_out.clone()));
+            let parts = origins.place(left_out.clone());
+            failures.push(Failure::will_not_run(&one.app_file().document().title(), parts));
         }
         let is_new = |warning: &&Diagnostic| !left_out.iter().any(|part| part == *warning);
-        warnings.extend(one.warnings().iter().filter(is_new).map(ToString::to_string));
+        let new = one.warnings().iter().filter(is_new);
+        warnings.extend(new.map(|warning| origins.place_one(warning.clone()).to_string()));
     }
     (warnings, Failure::all(failures))
 }
@@ -224,7 +234,12 @@ fn everything(application: &Document, snapshot: &Snapshot, first: Diagnostics) -
 }
 
 /// Looks for everything that can be known to be wrong before the first write; gives warnings.
-pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: bool) -> Result<Vec<String>> {
+pub(crate) async fn check(
+    cluster: &Cluster,
+    documents: &[Document],
+    origins: &Origins,
+    strict: bool,
+) -> Result<Vec<String>> {
     let mut failures = Vec::new();
     failures.extend(collisions(documents, cluster.namespace()).map(Failure::from));
     let definitions: Vec<&Document> = documents.iter().filter(|document| is_definition(document)).collect();
@@ -238,14 +253,15 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
         let reader = of_cluster(cluster, &definitions).await?;
         let inputs =
             RenderInputs::read(&reader, applications, &definitions, |error| unread(Some(cluster), error))
-                .await?;
+                .await?
+                .written(origins);
         let rendered = match render(inputs, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
         };
         match rendered {
             Ok(rendered) => {
-                let (found, will_not_run) = self::warnings(&rendered);
+                let (found, will_not_run) = self::warnings(&rendered, origins);
                 warnings = found;
                 failures
                     .extend(will_not_run.map(|failure| failure.closing("Nothing was written.".to_owned())));

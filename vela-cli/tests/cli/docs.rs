@@ -24,6 +24,7 @@ const PAGES: &[&str] = &[
     "installing.md",
     "troubleshooting.md",
     "workflows.md",
+    "appfile.md",
 ];
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -230,6 +231,11 @@ fn troubleshooting() {
 #[test]
 fn steering_a_workflow() {
     read(PAGES[5]);
+}
+
+#[test]
+fn writing_an_appfile() {
+    read(PAGES[6]);
 }
 
 /// Who meets a code finds it, with an example that shows it, and finds none that is gone.

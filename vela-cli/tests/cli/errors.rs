@@ -68,18 +68,6 @@ fn unknown_fields_are_refused_unless_strict_is_off() {
 }
 
 #[test]
-fn an_appfile_is_told_to_be_one_and_what_to_write() {
-    let person = Person::new();
-    let file =
-        person.write("vela.yaml", "name: testapp\nservices:\n  web:\n    image: nginx\n    port: 80\n");
-    for words in [&["up", "-f", &file][..], &["dry-run", "--offline", "-f", &file][..]] {
-        person
-            .types(words)
-            .fails(1, &["vela.yaml:2:1", "Appfile", "metadata.name testapp", "spec.components"]);
-    }
-}
-
-#[test]
 fn a_type_that_is_only_upstream_built_in_says_what_to_do() {
     let person = Person::new();
     let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \

@@ -12,6 +12,7 @@ use vela_engine::rollout::size::Sizes;
 
 use super::pod_counts::{Subject, Workload};
 use super::scenario::{Rollout, Scenario};
+use crate::appfile::Origins;
 use crate::args::RolloutSimulate as Args;
 use crate::command::up::place;
 use crate::error::{Error, Failure, Result};
@@ -62,7 +63,8 @@ pub(super) async fn set_up(
         .chain(scenario.rollouts.iter().filter_map(Rollout::own_application));
     let mut warnings = BTreeSet::new();
     for application in all {
-        warnings.extend(offline::check(simulated.cluster(), &[application], false).await?);
+        warnings
+            .extend(offline::check(simulated.cluster(), &[application], &Origins::default(), false).await?);
     }
     warnings.iter().for_each(|warning| screen.say(warning));
     let mut initials = Vec::new();

@@ -18,6 +18,7 @@ use vela_engine::Document;
 use self::outside::Outside;
 use self::play::Play;
 use self::report::Report;
+use crate::appfile::Origins;
 use crate::args::{Format, Global, WorkflowSimulate as Args};
 use crate::cluster::Cluster;
 use crate::command::up::place;
@@ -89,7 +90,7 @@ async fn simulate(
     let mut warnings = BTreeSet::new();
     for application in applications {
         let one = std::slice::from_ref(application);
-        warnings.extend(offline::check(simulated.cluster(), one, false).await?);
+        warnings.extend(offline::check(simulated.cluster(), one, &Origins::default(), false).await?);
     }
     warnings.iter().for_each(|warning| screen.say(warning));
     simulated.start();
