@@ -109,7 +109,7 @@ fn running(target: &Json) -> i64 {
 }
 
 /// Pods of the source that there are, or are being made: one that waits for its rollout has none, whatever it says.
-pub(super) fn standing(source: &Json) -> i64 {
+fn standing(source: &Json) -> i64 {
     if source["spec"]["paused"] == true { running(source) } else { size(source) }
 }
 

@@ -3,10 +3,9 @@
 use serde_json::{Value as Json, json};
 use vela_kinds::readiness::is_observed;
 
-use super::deployment::standing;
 use super::object::{InPlaceKind, begin, field, foreign_controller, named, number, patch, release, size};
 use super::{Record, View, Workload, WorkloadStep};
-use crate::rollout::size::{Mismatch, Sizes};
+use crate::rollout::size::Sizes;
 
 /// Scales a Deployment (none) or one of the kinds that are changed in place.
 #[derive(Clone, Copy, Debug)]
@@ -22,19 +21,6 @@ impl Scale {
 
     fn is_paused(self, object: &Json) -> bool {
         self.paused().and_then(|pointer| object.pointer(pointer)).is_some_and(|paused| *paused == true)
-    }
-
-    /// The size to begin from: the number in the spec, as in KubeVela 1.0. A paused Deployment makes no pods, whatever its spec
-    /// says: batches that do not fit this number, and fit the pods that run, begin from those.
-    fn original(self, view: &View<'_>, object: &Json, target: i64) -> (i64, Result<(), Mismatch>) {
-        let fits = |original| Sizes::scale(view.plan, original, target).check_scale();
-        let stated = size(object);
-        let is_known = self.0.is_none() && is_observed(object);
-        let there = if is_known { standing(object) } else { stated };
-        match fits(stated) {
-            Err(_) if fits(there).is_ok() => (there, Ok(())),
-            fit => (stated, fit),
-        }
     }
 
     /// Is the workload still busy with what was wanted before? A Deployment that is paused may be.
@@ -60,8 +46,9 @@ impl Scale {
             );
             return Err(WorkloadStep::misfit(message));
         };
-        let (original, fits) = self.original(view, object, target);
+        let original = size(object);
         let record = Record { original_size: Some(original), target_size: Some(target), ..Record::default() };
+        let fits = Sizes::scale(view.plan, original, target).check_scale();
         fits.map_err(|mismatch| WorkloadStep::misfit(mismatch.to_string()).record(record.clone()))?;
         if let Some(why) = self.unsettled(object) {
             return Err(WorkloadStep::wait(why).record(record));
@@ -129,13 +116,7 @@ impl Workload for Scale {
         let Some(object) = view.target else {
             return WorkloadStep::wait("the workload to scale is not there");
         };
-        let mut fields = self.paused().map_or_else(|| json!({}), |pointer| field(pointer, json!(false)));
-        // A Deployment that goes on makes all pods of its spec at once; the batches decide how many there are.
-        let original = view.status.rollout_original_size.map(i64::from);
-        if let Some(original) = original.filter(|original| self.is_paused(object) && *original < size(object))
-        {
-            fields["spec"]["replicas"] = json!(original);
-        }
+        let fields = self.paused().map_or_else(|| json!({}), |pointer| field(pointer, json!(false)));
         begin(object, view.owner, fields, "Scale Initialized")
     }
 
