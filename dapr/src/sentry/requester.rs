@@ -27,7 +27,7 @@ const TRUST_DOMAIN_AT_MOST: usize = 255;
 const POD_NAME: &str = "authentication.kubernetes.io/pod-name";
 const POD_UID: &str = "authentication.kubernetes.io/pod-uid";
 
-/// Finds out who asks.
+/// Reads the identity of the caller.
 #[derive(Clone)]
 pub(super) struct Requesters {
     pub(super) client: kube::Client,

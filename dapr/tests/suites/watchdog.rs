@@ -1,4 +1,4 @@
-//! The watchdog: the recorded pods, who is restarted and who is not, and how fast.
+//! The watchdog: the recorded pods, which of them are restarted, and how fast.
 
 use std::fs;
 use std::num::NonZeroU32;

@@ -140,22 +140,16 @@ impl<'a> Parser<'a> {
     /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges. The search
     /// reads the written text, so that a component with other mistakes does not hide these.
     pub(super) fn references_between(&mut self, spec: &Map<String, Json>) {
-        let list = spec.get("components").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        let list = items(spec.get("components"));
         let texts = |value: &'_ Json, list: &str, field: &str| -> Vec<String> {
             let items = value.get(list).and_then(Json::as_array).into_iter().flatten();
             items.map(|item| item.get(field).unwrap_or(item).as_str().unwrap_or("").to_owned()).collect()
         };
         let names: Vec<&str> = list.iter().filter_map(|c| c.get("name").and_then(Json::as_str)).collect();
-        let listed = |value: Option<&'_ Json>| value.and_then(Json::as_array).cloned().unwrap_or_default();
-        let workflow = spec.get("workflow").and_then(|workflow| workflow.get("steps"));
-        let steps = listed(workflow).into_iter().flat_map(|step| {
-            let below = listed(step.get("subSteps"));
-            std::iter::once(step).chain(below)
-        });
-        let of_steps: Vec<String> = steps.flat_map(|step| texts(&step, "outputs", "name")).collect();
-        let mut outputs: Vec<String> =
-            list.iter().flat_map(|component| texts(component, "outputs", "name")).collect();
-        outputs.extend(of_steps);
+        let workflow = items(spec.get("workflow").and_then(|workflow| workflow.get("steps")));
+        let steps = workflow.iter().flat_map(|step| std::iter::once(step).chain(items(step.get("subSteps"))));
+        let givers = list.iter().chain(steps);
+        let outputs: Vec<String> = givers.flat_map(|giver| texts(giver, "outputs", "name")).collect();
         for (index, component) in list.iter().enumerate() {
             let name = component.get("name").and_then(Json::as_str).unwrap_or("");
             for (number, wanted) in texts(component, "dependsOn", "").iter().enumerate() {
@@ -176,6 +170,11 @@ impl<'a> Parser<'a> {
             }
         }
     }
+}
+
+/// The items of a list; none where it is no list.
+fn items(value: Option<&Json>) -> &[Json] {
+    value.and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Does a trait apply to a component? A list entry is `*`, a resource name, `*.group` or a component type.

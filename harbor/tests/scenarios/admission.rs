@@ -25,7 +25,7 @@ fn response(path: &str, case: &Value) -> Value {
     reply.body["response"].clone()
 }
 
-/// Without the value: the recorded ones are Go structures with addresses, ours say what is given.
+/// Without the value: the recorded ones are Go structures with addresses, ours print the value as it was written.
 fn without_value(message: &Value) -> String {
     let message = message.as_str().unwrap();
     let Some(rest) = message.strip_prefix("Invalid value: ") else { return message.to_owned() };
