@@ -8,7 +8,7 @@ use crate::{CommandOutput, PAGE, Person, site};
 fn words_that_do_not_exist() {
     let person = Person::new();
     person.types(&["upp"]).fails(2, &["upp"]);
-    person.types(&["up"]).fails(2, &["--file"]);
+    person.types(&["up"]).fails(1, &["no file was given", "vela.yaml"]);
     person.types(&["up", "-f", "x", "--timeout", "soon"]).fails(2, &["soon", "90s"]);
     person.types(&["delete"]).fails(2, &[]);
 }
