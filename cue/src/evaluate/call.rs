@@ -136,7 +136,8 @@ impl Evaluation {
                         if let Some(fault) = self.v(target).fault.clone() {
                             return Err(fault);
                         }
-                        if self.v(target).kinds != Kinds::STRUCT && self.v(target).disjuncts.is_none() {
+                        let chosen = self.default_of(target).unwrap_or(target);
+                        if self.v(chosen).kinds != Kinds::STRUCT && self.v(chosen).disjuncts.is_none() {
                             let text =
                                 format!("cannot close {}: not a struct", self.source_text(argument.expr));
                             return Err(self.fault(Code::Argument, text, argument.expr));
@@ -403,6 +404,11 @@ impl Evaluation {
                 let mut data = Vec::with_capacity(terms.len());
                 for term in terms {
                     let value = self.lenient_data(term, &mut shown, 0);
+                    if let Term::Vertex(vertex) = term
+                        && let Some(fault) = self.fatal(self.deref(*vertex))
+                    {
+                        return Err(fault.clone());
+                    }
                     if let (Data::Opaque(_), Term::Vertex(vertex)) = (&value, term) {
                         let message = Message::NotConcrete(conjunct.expr, *vertex);
                         return Err(self.fault_with(Code::Incomplete, message, &[conjunct.expr]));

@@ -401,16 +401,18 @@ fn combined(marks: &Marks) -> Mark {
     marks.iter().copied().fold(Mark::Maybe, combine)
 }
 
-/// A choice whose defaults are all gone is one without defaults.
+/// A choice whose defaults are all gone is one without defaults; where a nested one has a default, the alternatives beside it
+/// are none, marked or not.
 fn weighed(mut results: Vec<(VertexId, Ways)>) -> Vec<(VertexId, Mark)> {
     let count = results.first().and_then(|(_, ways)| ways.first()).map_or(0, |marks| marks.len());
     for at in 0..count {
         let is_default = |marks: &Marks| marks.get(at) == Some(&Mark::Default);
-        if !results.iter().any(|(_, ways)| ways.iter().any(is_default)) {
-            for marks in results.iter_mut().flat_map(|(_, ways)| ways) {
-                if let Some(mark) = marks.get_mut(at) {
-                    *mark = Mark::Maybe;
-                }
+        let has_default = results.iter().any(|(_, ways)| ways.iter().any(is_default));
+        for mark in results.iter_mut().flat_map(|(_, ways)| ways).filter_map(|marks| marks.get_mut(at)) {
+            match (has_default, *mark) {
+                (false, _) => *mark = Mark::Maybe,
+                (true, Mark::Maybe) => *mark = Mark::Not,
+                (true, _) => {}
             }
         }
     }

@@ -303,8 +303,11 @@ impl Evaluation {
         };
         let a = one(self, left)?;
         if a == decisive {
-            // The right side must have a value, whatever its type: a mistake in it is one also where it does not count.
-            return self.concrete(right).map(|_| Term::Atom(Atom::Bool(a)));
+            // The right side must have a whole value of any type: a mistake in it is one also where it does not count.
+            if let Term::Vertex(vertex) = self.concrete(right)? {
+                self.validate(vertex, Mode::Concrete, right.expr)?;
+            }
+            return Ok(Term::Atom(Atom::Bool(a)));
         }
         Ok(Term::Atom(Atom::Bool(one(self, right)?)))
     }

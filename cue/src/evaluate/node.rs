@@ -105,6 +105,7 @@ impl Evaluation {
 
     /// Runs tasks until none makes progress.
     pub(crate) fn run_tasks(&mut self, vertex: VertexId) {
+        self.run_labels(vertex);
         loop {
             let mut progress = false;
             let mut at = 0;
@@ -118,6 +119,16 @@ impl Evaluation {
             let pending = self.v(vertex).tasks.iter().any(|t| t.state == TaskState::Pending);
             if !pending && (!progress || !waiting) {
                 return;
+            }
+        }
+    }
+
+    /// Adds the fields of computed labels first: a condition may ask for one of them by its name.
+    fn run_labels(&mut self, vertex: VertexId) {
+        for at in 0..self.v(vertex).tasks.len() {
+            let task = &self.v(vertex).tasks[at];
+            if task.state == TaskState::Pending && matches!(task.kind, TaskKind::Dynamic { .. }) {
+                self.run_task(vertex, at);
             }
         }
     }
@@ -357,7 +368,7 @@ impl Evaluation {
         }
         for at in 0..self.v(child).subscribers.len() {
             let (subscriber, through) = self.v(child).subscribers[at];
-            let brought = self.brought(conjunct, through, child, subscriber);
+            let brought = self.brought(conjunct, through);
             match self.v(subscriber).state {
                 State::New => {}
                 State::Busy => self.add(subscriber, brought),

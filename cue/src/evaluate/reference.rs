@@ -305,6 +305,7 @@ impl Evaluation {
             return Ok(());
         }
         self.put(vertex, |v| &mut v.included, key);
+        let through = self.apart_from_outer(vertex, target, through);
         // Vertices that may still add conjuncts to the target do it first.
         let parent = self.v(target).parent;
         if !parent.is_none() && self.v(parent).state == State::Busy && self.v(target).label != Label::NONE {
@@ -324,11 +325,30 @@ impl Evaluation {
         }
         let mut at = 0;
         while at < self.v(target).conjuncts.len() {
-            let brought = self.brought(self.v(target).conjuncts[at], through, target, vertex);
+            let brought = self.brought(self.v(target).conjuncts[at], through);
             self.add(vertex, brought);
             at += 1;
         }
         Ok(())
+    }
+
+    /// A definition that closes a vertex already and is referred to inside of it closes the inner one by itself: what the
+    /// outer one leaves open says nothing about the inner one.
+    fn apart_from_outer(&mut self, vertex: VertexId, target: VertexId, through: Conjunct) -> Conjunct {
+        let own = self.v(target).own_scope;
+        if own.is_none() {
+            return through;
+        }
+        let closer = self.graft(own, through.scope);
+        let mut outer = self.v(vertex).parent;
+        while !outer.is_none() {
+            let v = self.v(outer);
+            if v.closers.contains(&closer) {
+                return Conjunct { scope: self.new_scope(through.scope, ScopeKind::Literal), ..through };
+            }
+            outer = v.parent;
+        }
+        through
     }
 
     /// Copies what a finished copy of a disjunction's vertex came to.
@@ -370,7 +390,7 @@ impl Evaluation {
                 conjuncts.push(self.plain(ExprId::value(arc.vertex.0)));
             }
             for conjunct in conjuncts {
-                let brought = self.brought(conjunct, through, target, vertex);
+                let brought = self.brought(conjunct, through);
                 match arc.label.as_index() {
                     Some(at) => self.insert_element(vertex, at, brought),
                     None => self.insert_field(vertex, arc.label, arc.kind, brought),
@@ -381,14 +401,7 @@ impl Evaluation {
     }
 
     /// A conjunct of a target as it stands in the vertex that refers to it.
-    pub(crate) fn brought(
-        &mut self,
-        conjunct: Conjunct,
-        through: Conjunct,
-        target: VertexId,
-        vertex: VertexId,
-    ) -> Conjunct {
-        let _ = (target, vertex);
+    pub(crate) fn brought(&mut self, conjunct: Conjunct, through: Conjunct) -> Conjunct {
         let scope = self.graft(conjunct.scope, through.scope);
         Conjunct { scope, cycle: through.cycle, kind: through.kind, ..conjunct }
     }
