@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_crds::goharbor_io::{GROUP, KINDS, Kind, VERSION};
+use vela_kinds::readiness::State;
 use vela_runtime::apply::{self, Applier, Conflicts};
 use vela_runtime::cache::Watch;
 use vela_runtime::confirm::{Seen, confirm};
@@ -20,13 +21,16 @@ use vela_runtime::{Api, Cache, Discovery, Informer, Key, owner as ownership};
 use crate::defaults::Defaults;
 use crate::mutation::{Context, Mutations};
 use crate::owner::Owner;
-use crate::parts::{self, Content, Found, Id, Node, Settings, kinds};
+use crate::parts::{self, Content, Copied, Found, Id, Node, Settings, kinds};
 use crate::passwords::{self, Chance};
 use crate::readiness;
+use crate::services;
 use crate::status::{ChildError, Verdict, status};
 use crate::validation;
 
 const FIELD_MANAGER: &str = "vela-harbor";
+/// The kind whose children are services with data of their own.
+const CLUSTER: &str = "HarborCluster";
 /// Children of one object that are written at the same time.
 const CONCURRENT_CHILDREN: usize = 8;
 
@@ -51,6 +55,9 @@ const SWEPT: [kinds::Kind; 18] = [
     kinds::goharbor("RegistryController"),
     kinds::goharbor("Trivy"),
 ];
+
+/// The same for a HarborCluster: its services hold data and their passwords, so only what has done its work is deleted.
+const SWEPT_OF_CLUSTER: [kinds::Kind; 1] = [kinds::JOB];
 
 /// The parts that all controllers share.
 #[derive(Clone)]
@@ -134,8 +141,12 @@ impl Reconciler for PartReconciler {
         let owner = Owner::new(object).map_err(Failure::terminal)?;
         let reads = self.watches.track(&key);
         let pass = Pass { operator: &self.operator, owner: &owner, reads: &reads };
-        let (verdict, requeue) = pass.run(&live, &self.resource).await?;
-        self.write_status(&live, status(&owner, &verdict, &self.operator.settings)).await?;
+        let Passed { verdict, requeue, services } = pass.run(&live, &self.resource).await?;
+        let mut status = status(&owner, &verdict, &services, &self.operator.settings);
+        if owner.kind() == CLUSTER {
+            services::summarize(&owner, &verdict, &mut status);
+        }
+        self.write_status(&live, status).await?;
         match requeue {
             Requeue::Never | Requeue::WhenChanged => Ok(Action::Done),
             Requeue::After(time) => Ok(Action::RequeueAfter(time)),
@@ -172,17 +183,32 @@ struct Pass<'a> {
     reads: &'a TrackedReads,
 }
 
+/// What became of it.
+struct Passed {
+    verdict: Verdict,
+    requeue: Requeue,
+    /// Conditions of single services.
+    services: Vec<Value>,
+}
+
+impl Passed {
+    /// Nothing was done: only a change helps.
+    fn in_vain(verdict: Verdict) -> Self {
+        Self { verdict, requeue: Requeue::WhenChanged, services: Vec::new() }
+    }
+}
+
 impl Pass<'_> {
-    async fn run(&self, live: &DynamicObject, resource: &ApiResource) -> Result<(Verdict, Requeue), Failure> {
+    async fn run(&self, live: &DynamicObject, resource: &ApiResource) -> Result<Passed, Failure> {
         // The webhooks say the same, where they run.
         let wrong = validation::standing(self.owner.object());
         if !wrong.is_empty() {
-            return Ok((Verdict::invalid(self.owner, &wrong), Requeue::WhenChanged));
+            return Ok(Passed::in_vain(Verdict::invalid(self.owner, &wrong)));
         }
         let nodes = match self.children().await? {
             Ok(nodes) => nodes,
             // The reconcile read the missing object, so its creation wakes it.
-            Err(error) => return Ok((Verdict::of_build(&error), Requeue::WhenChanged)),
+            Err(error) => return Ok(Passed::in_vain(Verdict::of_build(&error))),
         };
         let mut graph = Graph::new();
         for node in &nodes {
@@ -195,9 +221,9 @@ impl Pass<'_> {
         if report.is_complete() {
             // Only now is it known that all that is asked for is there.
             self.sweep(&nodes, live, resource).await?;
-            return Ok((Verdict::ready(), Requeue::Never));
         }
-        Ok((Verdict::of_report(&report), report.requeue()))
+        let services = if self.owner.kind() == CLUSTER { services::of(&nodes, &report) } else { Vec::new() };
+        Ok(Passed { verdict: Verdict::of_report(&report), requeue: report.requeue(), services })
     }
 
     async fn children(&self) -> Result<Result<Vec<Node>, parts::Error>, Failure> {
@@ -223,8 +249,14 @@ impl Pass<'_> {
     /// Brings one child to what is wanted, and says whether others may rely on it.
     async fn child(&self, node: &Node, ready: &Mutex<BTreeMap<Id, Value>>) -> Result<(), Cause<ChildError>> {
         let id = &node.id;
-        let known = self.reads.get(id.api_version, id.kind, &self.key(id)).await.map_err(unread)?;
+        let known = self.reads.get(id.api_version, id.kind, &self.key(id)).await;
+        let known = known.map_err(|error| unread(node, error))?;
         let mut object = match &node.content {
+            Content::Awaited => {
+                let Some(known) = known else { return Err(self.not_ready(id, "it is not there yet", false)) };
+                let live = value(id, &known).map_err(|error| malformed(id, &error))?;
+                return self.keep_if_ready(node, live, ready);
+            }
             Content::Required(field) => {
                 let Some(known) = known else { return Err(Cause::NotReady(self.missing(id, field).into())) };
                 let known = value(id, &known).map_err(|error| malformed(id, &error))?;
@@ -232,6 +264,7 @@ impl Pass<'_> {
                 return Ok(());
             }
             Content::Object(object) => object.clone(),
+            Content::Copied(object, keys) => self.copied(object.clone(), keys, ready)?,
             Content::Secret(object, keys) => {
                 let mut object = object.clone();
                 object["stringData"] = match &known {
@@ -267,17 +300,51 @@ impl Pass<'_> {
         let applied = applied.map_err(child_cause)?;
         self.reads.observe(&applied.object);
         let live = value(id, &applied.object).map_err(|error| malformed(id, &error))?;
+        self.keep_if_ready(node, live, ready)
+    }
+
+    /// Others may rely on a child that does its work.
+    fn keep_if_ready(
+        &self,
+        node: &Node,
+        live: Value,
+        ready: &Mutex<BTreeMap<Id, Value>>,
+    ) -> Result<(), Cause<ChildError>> {
         let state = readiness::of(&live);
         if node.checked && !state.is_ready() {
-            let name = format!("{}/{}", self.owner.namespace(), id.name);
-            return Err(Cause::NotReady(ChildError::NotReady {
-                kind: id.group_kind(),
-                name,
-                message: state.message,
-            }));
+            return Err(self.not_ready(&node.id, &state.message, state.state == State::Failed));
         }
-        ready.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), live);
+        ready.lock().unwrap_or_else(PoisonError::into_inner).insert(node.id.clone(), live);
         Ok(())
+    }
+
+    fn not_ready(&self, id: &Id, message: &str, broken: bool) -> Cause<ChildError> {
+        let name = format!("{}/{}", self.owner.namespace(), id.name);
+        Cause::NotReady(ChildError::NotReady {
+            kind: id.group_kind(),
+            name,
+            message: message.to_owned(),
+            broken,
+        })
+    }
+
+    /// The secret with the values of those that it waited for.
+    fn copied(
+        &self,
+        mut object: Value,
+        keys: &[Copied],
+        ready: &Mutex<BTreeMap<Id, Value>>,
+    ) -> Result<Value, Cause<ChildError>> {
+        let ready = ready.lock().unwrap_or_else(PoisonError::into_inner);
+        for Copied { key, from, from_key } in keys {
+            let value = ready.get(from).map(|live| live["data"][from_key].clone());
+            let Some(value) = value.filter(|value| !value.is_null()) else {
+                let message = format!("it has no key {from_key} yet");
+                return Err(self.not_ready(from, &message, false));
+            };
+            object["data"][*key] = value;
+        }
+        Ok(object)
     }
 
     /// A Secret that holds what is wanted is not written only because its owner counts another generation: its version
@@ -311,7 +378,8 @@ impl Pass<'_> {
         resource: &ApiResource,
     ) -> Result<(), Failure> {
         let (namespace, uid) = (self.owner.namespace(), self.owner.uid());
-        for (api_version, kind) in SWEPT {
+        let kinds = if self.owner.kind() == CLUSTER { &SWEPT_OF_CLUSTER[..] } else { &SWEPT[..] };
+        for (api_version, kind) in kinds.iter().copied() {
             let owned = match self.reads.owned_by(api_version, kind, namespace, uid).await {
                 Ok(owned) => owned,
                 // The cluster does not have a kind that it does not know.
@@ -365,7 +433,14 @@ fn malformed(id: &Id, error: &serde_json::Error) -> Cause<ChildError> {
     Cause::Unrecoverable(ChildError::Malformed { name: id.to_string(), message: error.to_string() })
 }
 
-fn unread(error: dynamic_watch::Error) -> Cause<ChildError> {
+fn unread(node: &Node, error: dynamic_watch::Error) -> Cause<ChildError> {
+    if let (dynamic_watch::Error::Missing { again, .. }, Some(remedy)) = (&error, node.remedy) {
+        let error = ChildError::NotServed { kind: node.id.group_kind(), remedy };
+        return match again {
+            Some(after) => Cause::Later { after: Some(*after), error },
+            None => Cause::NotReady(error),
+        };
+    }
     match &error {
         dynamic_watch::Error::Missing { again, .. } => match *again {
             Some(after) => Cause::Later { after: Some(after), error: error.into() },

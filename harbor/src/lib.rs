@@ -20,6 +20,7 @@ pub mod owner;
 pub mod parts;
 pub mod passwords;
 mod readiness;
+mod services;
 mod status;
 pub mod validation;
 pub mod webhooks;

@@ -48,6 +48,9 @@ pub fn make(keys: &[(&'static str, Generated)], chance: &Chance) -> Value {
     for (key, how) in keys {
         let value = match how {
             Generated::Fixed(text) => text.clone(),
+            Generated::Same(other) => {
+                values.get(*other).and_then(Value::as_str).unwrap_or_default().to_owned()
+            }
             Generated::Password(asked) => password(chance, *asked),
             // A text in quotes is YAML whatever is in it.
             Generated::Yaml(asked) => json!(password(chance, *asked)).to_string(),
@@ -77,6 +80,7 @@ mod tests {
             ("secret", Generated::Password(asked)),
             ("htpasswd", Generated::Htpasswd { user: "clerk".to_owned(), password: "secret" }),
             ("fixed", Generated::Fixed("x".to_owned())),
+            ("copy", Generated::Same("secret")),
         ];
         let made = make(&keys, &chance);
         let secret = made["secret"].as_str().unwrap();
@@ -84,5 +88,6 @@ mod tests {
         assert_eq!((count(LETTERS), count(DIGITS), count(SPECIALS)), (13, 10, 9), "{secret}");
         assert!(made["htpasswd"].as_str().unwrap().starts_with("clerk:$2a$10$"));
         assert_eq!(made["fixed"], "x");
+        assert_eq!(made["copy"], made["secret"]);
     }
 }

@@ -13,6 +13,8 @@ use crate::validation::{Invalid, sentence};
 pub(crate) const IN_PROGRESS: &str = "InProgress";
 /// The condition of an object that something keeps from getting ready.
 pub(crate) const FAILED: &str = "Failed";
+/// The reason of an object that waits for a child.
+pub(crate) const WAITS: &str = "dependencyStatus";
 
 /// Why one child is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +26,18 @@ pub(crate) enum ChildError {
         kind: String,
         /// Namespace and name.
         name: String,
-        /// The missing object.
+        /// How far it is.
         message: String,
+        /// Whether it says itself that waiting does not help.
+        broken: bool,
+    },
+    /// The cluster does not have its kind.
+    #[error("the cluster does not have the kind {kind}: {remedy}")]
+    NotServed {
+        /// Kind and group.
+        kind: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// It belongs to others and does not exist.
     #[error(transparent)]
@@ -83,16 +95,24 @@ impl Verdict {
     /// takes its time.
     #[must_use]
     pub(crate) fn of_report<T>(report: &Report<Id, T, ChildError>) -> Self {
-        let causes: Vec<_> = report.causes().collect();
+        Self::of_causes(report.causes()).unwrap_or_else(Self::ready)
+    }
+
+    /// The same of some causes.
+    pub(crate) fn of_causes<'a>(
+        causes: impl Iterator<Item = (&'a Id, &'a Cause<ChildError>)>,
+    ) -> Option<Self> {
+        let causes: Vec<_> = causes.collect();
         let waits = |cause: &Cause<ChildError>| matches!(cause, Cause::NotReady(ChildError::NotReady { .. }));
         let first = causes.iter().find(|(_, cause)| !waits(cause)).or_else(|| causes.first());
-        let Some((id, cause)) = first else { return Self::ready() };
+        first.map(|(id, cause)| Self::of_cause(id, cause))
+    }
+
+    fn of_cause(id: &Id, cause: &Cause<ChildError>) -> Self {
         match cause {
-            Cause::NotReady(ChildError::NotReady { kind, name, .. }) => Self {
-                reason: Some("dependencyStatus"),
-                message: format!("{kind} {name}"),
-                recoverable: true,
-            },
+            Cause::NotReady(ChildError::NotReady { kind, name, .. }) => {
+                Self { reason: Some(WAITS), message: format!("{kind} {name}"), recoverable: true }
+            }
             Cause::NotReady(error) => {
                 Self { reason: Some("dependencySpec"), message: error.to_string(), recoverable: true }
             }
@@ -111,10 +131,10 @@ impl Verdict {
     }
 }
 
-/// The status of an object.
+/// The status of an object; `services` are the conditions beside the two of every kind.
 #[must_use]
-pub(crate) fn status(owner: &Owner, verdict: &Verdict, settings: &Settings) -> Value {
-    let conditions = match (verdict.reason, verdict.recoverable) {
+pub(crate) fn status(owner: &Owner, verdict: &Verdict, services: &[Value], settings: &Settings) -> Value {
+    let mut conditions = match (verdict.reason, verdict.recoverable) {
         (None, _) => {
             json!([{ "type": IN_PROGRESS, "status": "False" }, { "type": FAILED, "status": "False" }])
         }
@@ -133,6 +153,9 @@ pub(crate) fn status(owner: &Owner, verdict: &Verdict, settings: &Settings) -> V
             json!([progress, failed])
         }
     };
+    if let Some(conditions) = conditions.as_array_mut() {
+        conditions.extend(services.iter().cloned());
+    }
     json!({
         "observedGeneration": owner.generation(),
         "conditions": conditions,

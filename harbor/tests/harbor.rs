@@ -5,6 +5,7 @@
 
 mod scenarios {
     mod admission;
+    mod cluster;
     mod conversion;
     mod mistakes;
     mod normalize;

@@ -45,6 +45,7 @@ fn table_error(crd: &str, message: String) -> GenerateError {
 fn version(kind: &Kind, version: &str, volume: &Value) -> Result<Value, String> {
     let older = version == OLDER_VERSION;
     let tables = Tables::new(SHARED, volume_source(volume), older)?;
+    let fields = kind.older_fields.filter(|_| older).unwrap_or(kind.fields);
     let mut subresources = json!({ "status": {} });
     if kind.kind == "Registry" && !older {
         subresources["scale"] =
@@ -58,10 +59,18 @@ fn version(kind: &Kind, version: &str, volume: &Value) -> Result<Value, String> 
             "jsonPath": ".status.conditions[?(@.type==\"Failed\")].message",
         }),
     ];
-    if kind.kind == "Harbor" {
+    if ["Harbor", "HarborCluster"].contains(&kind.kind) {
         let column = |name: &str, path: &str, description: &str| json!({ "name": name, "type": "string", "priority": 5, "jsonPath": path, "description": description });
         columns.insert(0, column("Public URL", ".spec.externalURL", "Where people reach it"));
         columns.insert(1, column("Version", ".spec.version", "The release of Harbor"));
+    }
+    if kind.kind == "HarborCluster" {
+        columns.insert(
+            2,
+            json!({
+                "name": "Status", "type": "string", "description": "How it is altogether", "jsonPath": ".status.status",
+            }),
+        );
     }
     Ok(json!({
         "name": version,
@@ -75,28 +84,12 @@ fn version(kind: &Kind, version: &str, volume: &Value) -> Result<Value, String> 
                 "apiVersion": { "type": "string" },
                 "kind": { "type": "string" },
                 "metadata": { "type": "object" },
-                "spec": tables.object(kind.fields)?,
-                "status": tables.object(STATUS)?,
+                "spec": tables.object(fields)?,
+                "status": tables.object(kind.status)?,
             },
         } },
     }))
 }
-
-/// The status of every kind.
-const STATUS: &str = "\
-conditions* list
-  [] object
-    message string
-    reason string
-    status* string
-    type* string
-observedGeneration int64
-operator object
-  controllerGitCommit string minLength=1
-  controllerName string minLength=1
-  controllerVersion string minLength=1
-replicas int32 minimum=0
-";
 
 /// A volume without its name.
 fn volume_source(volume: &Value) -> Value {

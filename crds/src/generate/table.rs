@@ -70,6 +70,9 @@ impl Tables {
                 if let Some(Value::Object(more)) = inner.remove("properties") {
                     properties.extend(more);
                 }
+                if let Some(Value::Array(more)) = inner.remove("required") {
+                    required.extend(more);
+                }
                 continue;
             }
             let name = entry.name.trim_end_matches(['*', '+']);
@@ -121,6 +124,7 @@ impl Tables {
             "url" => json!({ "type": "string", "pattern": "https?://.+" }),
             "duration" => json!({ "type": "string", "pattern": DURATION }),
             "short-duration" => json!({ "type": "string", "pattern": SHORT_DURATION }),
+            "time" => json!({ "type": "string", "format": "date-time" }),
             "quantity" => quantity(),
             "volume-source" => self.volume_source.clone(),
             other => return Err(format!("{other} is no type")),

@@ -31,9 +31,18 @@ pub struct Kind {
     pub plural: &'static str,
     /// The table of its spec.
     pub(crate) fields: &'static str,
+    /// The table of its spec in the older version; nothing where that is the same table.
+    pub(crate) older_fields: Option<&'static str>,
+    /// The table of its status.
+    pub(crate) status: &'static str,
 }
 
 impl Kind {
+    /// A part, or what is made of parts.
+    const fn new(kind: &'static str, plural: &'static str, fields: &'static str) -> Self {
+        Self { kind, plural, fields, older_fields: None, status: PART_STATUS }
+    }
+
     /// The name of the kind in lower case, which is also the name of its controller.
     #[must_use]
     pub fn singular(&self) -> String {
@@ -41,21 +50,25 @@ impl Kind {
     }
 }
 
-/// Every kind, in the order of their names.
-pub const KINDS: [Kind; 11] = [
-    Kind { kind: "ChartMuseum", plural: "chartmuseums", fields: include_str!("kinds/chartmuseums.txt") },
-    Kind { kind: "Core", plural: "cores", fields: include_str!("kinds/cores.txt") },
-    Kind { kind: "Exporter", plural: "exporters", fields: include_str!("kinds/exporters.txt") },
-    Kind { kind: "Harbor", plural: "harbors", fields: include_str!("kinds/harbors.txt") },
-    Kind { kind: "JobService", plural: "jobservices", fields: include_str!("kinds/jobservices.txt") },
-    Kind { kind: "NotaryServer", plural: "notaryservers", fields: include_str!("kinds/notaryservers.txt") },
-    Kind { kind: "NotarySigner", plural: "notarysigners", fields: include_str!("kinds/notarysigners.txt") },
-    Kind { kind: "Portal", plural: "portals", fields: include_str!("kinds/portals.txt") },
-    Kind { kind: "Registry", plural: "registries", fields: include_str!("kinds/registries.txt") },
+/// The status of a part.
+const PART_STATUS: &str = include_str!("kinds/status.txt");
+
+/// Every kind whose children are a graph, in the order of their names.
+pub const KINDS: [Kind; 12] = [
+    Kind::new("ChartMuseum", "chartmuseums", include_str!("kinds/chartmuseums.txt")),
+    Kind::new("Core", "cores", include_str!("kinds/cores.txt")),
+    Kind::new("Exporter", "exporters", include_str!("kinds/exporters.txt")),
+    Kind::new("Harbor", "harbors", include_str!("kinds/harbors.txt")),
     Kind {
-        kind: "RegistryController",
-        plural: "registrycontrollers",
-        fields: include_str!("kinds/registrycontrollers.txt"),
+        older_fields: Some(include_str!("kinds/harborclusters-v1alpha3.txt")),
+        status: include_str!("kinds/harborclusters-status.txt"),
+        ..Kind::new("HarborCluster", "harborclusters", include_str!("kinds/harborclusters.txt"))
     },
-    Kind { kind: "Trivy", plural: "trivies", fields: include_str!("kinds/trivies.txt") },
+    Kind::new("JobService", "jobservices", include_str!("kinds/jobservices.txt")),
+    Kind::new("NotaryServer", "notaryservers", include_str!("kinds/notaryservers.txt")),
+    Kind::new("NotarySigner", "notarysigners", include_str!("kinds/notarysigners.txt")),
+    Kind::new("Portal", "portals", include_str!("kinds/portals.txt")),
+    Kind::new("Registry", "registries", include_str!("kinds/registries.txt")),
+    Kind::new("RegistryController", "registrycontrollers", include_str!("kinds/registrycontrollers.txt")),
+    Kind::new("Trivy", "trivies", include_str!("kinds/trivies.txt")),
 ];

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `KIND.rs` | an object of the kind → its children |
 //! | `harbor` | a Harbor → its parts, secrets, certificates and Ingresses |
+//! | `cluster` | a HarborCluster → its Harbor, and the database, cache and storage that other operators run |
 //! | `workload` | what the children of all parts have in common |
 //! | `node` | a child, and what it waits for |
 //!
@@ -11,10 +12,12 @@
 
 mod address;
 mod chartmuseum;
+mod cluster;
 mod core;
 mod env;
 mod exporter;
 mod harbor;
+mod ingress;
 mod jobservice;
 mod node;
 mod notary;
@@ -27,7 +30,8 @@ mod trivy;
 mod workload;
 
 pub use crate::error::Error;
-pub use node::{Content, Generated, Id, Node, Password, kinds};
+pub use cluster::CONDITIONS as CLUSTER_CONDITIONS;
+pub use node::{Content, Copied, Generated, Id, Node, Password, kinds};
 pub use secrets::Found;
 pub use settings::Settings;
 
@@ -35,13 +39,14 @@ use crate::owner::Owner;
 use workload::Part;
 
 /// Fields that name secrets of which children are built, by kind of the owner.
-const PASSWORDS: [(&str, &[&str]); 6] = [
+const PASSWORDS: [(&str, &[&str]); 7] = [
     ("Core", &["redis.passwordRef", "components.registry.redis.passwordRef"]),
     ("JobService", &["workerPool.redisPool.passwordRef"]),
     ("Exporter", &["jobservice.redisPool.passwordRef"]),
     ("Trivy", &["redis.passwordRef"]),
     ("NotaryServer", &["storage.postgres.passwordRef"]),
     ("NotarySigner", &["storage.postgres.passwordRef"]),
+    ("HarborCluster", &["storage.spec.minIO.secretRef"]),
 ];
 
 /// The objects of which the children are built, beside the owner. Which of them are missing is said by [`children`].
@@ -53,6 +58,7 @@ pub fn reads(owner: &Owner) -> Result<Vec<Id>, Error> {
     if owner.kind() == "Registry" {
         reads.push(Id::new(kinds::goharbor("RegistryController"), owner.name()));
     }
+    reads.extend(cluster::reads(owner)?);
     let fields = PASSWORDS.iter().filter(|(kind, _)| *kind == owner.kind()).flat_map(|(_, fields)| *fields);
     for field in fields {
         if let Some(name) = owner.spec(field).text_or_none()?.filter(|name| !name.is_empty()) {
@@ -73,6 +79,7 @@ pub fn children(owner: &Owner, found: &Found, settings: &Settings) -> Result<Vec
     let part = |name| Part { owner, found, settings, name };
     match owner.kind() {
         "Harbor" => harbor::children(owner, settings),
+        "HarborCluster" => cluster::children(owner, found, settings),
         "Core" => core::children(&part("core")),
         "JobService" => jobservice::children(&part("jobservice")),
         "Portal" => portal::children(&part("portal")),

@@ -59,6 +59,17 @@ pub mod kinds {
     /// Issuer of cert-manager.
     pub const ISSUER: Kind = ("cert-manager.io/v1", "Issuer");
 
+    /// StatefulSet.
+    pub const STATEFUL_SET: Kind = ("apps/v1", "StatefulSet");
+    /// Job.
+    pub const JOB: Kind = ("batch/v1", "Job");
+    /// Redis with sentinels, of the operator of spotahome.
+    pub const REDIS_FAILOVER: Kind = ("databases.spotahome.com/v1", "RedisFailover");
+    /// PostgreSQL, of the operator of Zalando.
+    pub const POSTGRESQL: Kind = ("acid.zalan.do/v1", "postgresql");
+    /// MinIO, of its own operator.
+    pub const TENANT: Kind = ("minio.min.io/v2", "Tenant");
+
     /// A kind of goharbor.io.
     #[must_use]
     pub const fn goharbor(kind: &'static str) -> Kind {
@@ -86,6 +97,8 @@ pub enum Generated {
     Password(Password),
     /// By chance, in quotes where YAML needs them.
     Yaml(Password),
+    /// The value of another key, which stands before.
+    Same(&'static str),
     /// A line of a password file for this user and the password of another key.
     Htpasswd {
         /// The account of the login.
@@ -95,6 +108,17 @@ pub enum Generated {
     },
 }
 
+/// One key of a secret, whose value stands in another secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The key.
+    pub key: &'static str,
+    /// The other secret.
+    pub from: Id,
+    /// The key there.
+    pub from_key: &'static str,
+}
+
 /// The wish for a child.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -102,8 +126,12 @@ pub enum Content {
     Object(Value),
     /// This secret with these keys, unless it has them already.
     Secret(Value, Vec<(&'static str, Generated)>),
+    /// This secret, whose keys hold values of secrets that it waits for.
+    Copied(Value, Vec<Copied>),
     /// It belongs to others and only has to exist; the field that names it.
     Required(String),
+    /// Another operator makes it; it has to exist and do its work.
+    Awaited,
 }
 
 /// One child.
@@ -121,6 +149,10 @@ pub struct Node {
     pub template: bool,
     /// Whether others wait until it does its work, and not only until it is there.
     pub checked: bool,
+    /// The condition of its owner that tells of it, beside those of all children.
+    pub condition: Option<&'static str>,
+    /// What to do where the cluster does not have its kind.
+    pub remedy: Option<&'static str>,
 }
 
 impl Node {
@@ -142,16 +174,43 @@ impl Node {
 
     /// A secret whose keys are made once.
     #[must_use]
-    pub fn secret(name: impl Into<String>, mut object: Value, keys: Vec<(&'static str, Generated)>) -> Self {
-        let id = Id::new(kinds::SECRET, name);
-        object["apiVersion"] = json!(id.api_version);
-        object["kind"] = json!(id.kind);
-        object["metadata"]["name"] = json!(id.name);
-        Self::of(id, Content::Secret(object, keys))
+    pub fn secret(name: impl Into<String>, object: Value, keys: Vec<(&'static str, Generated)>) -> Self {
+        let mut node = Self::new(kinds::SECRET, name, object);
+        if let Content::Object(object) = node.content {
+            node.content = Content::Secret(object, keys);
+        }
+        node
+    }
+
+    /// A secret with values of others, for which it waits.
+    #[must_use]
+    pub fn copied(name: impl Into<String>, keys: Vec<Copied>) -> Self {
+        let mut node = Self::new(kinds::SECRET, name, json!({}));
+        node.needs = keys.iter().map(|key| key.from.clone()).collect();
+        node.needs.dedup();
+        if let Content::Object(object) = node.content {
+            node.content = Content::Copied(object, keys);
+        }
+        node
+    }
+
+    /// An object that another operator makes.
+    #[must_use]
+    pub fn awaited(kind: kinds::Kind, name: impl Into<String>) -> Self {
+        Self::of(Id::new(kind, name), Content::Awaited)
     }
 
     fn of(id: Id, content: Content) -> Self {
-        Self { id, content, needs: Vec::new(), versioned: false, template: false, checked: true }
+        Self {
+            id,
+            content,
+            needs: Vec::new(),
+            versioned: false,
+            template: false,
+            checked: true,
+            condition: None,
+            remedy: None,
+        }
     }
 
     /// It waits for these.
@@ -182,12 +241,26 @@ impl Node {
         self
     }
 
+    /// This condition of its owner tells of it.
+    #[must_use]
+    pub fn told_by(mut self, condition: &'static str) -> Self {
+        self.condition = Some(condition);
+        self
+    }
+
+    /// What to do where the cluster does not have its kind.
+    #[must_use]
+    pub fn remedy(mut self, remedy: &'static str) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
+
     /// The wanted object, where it is ours.
     #[must_use]
     pub fn object(&self) -> Option<&Value> {
         match &self.content {
-            Content::Object(object) | Content::Secret(object, _) => Some(object),
-            Content::Required(_) => None,
+            Content::Object(object) | Content::Secret(object, _) | Content::Copied(object, _) => Some(object),
+            Content::Required(_) | Content::Awaited => None,
         }
     }
 }

@@ -169,7 +169,9 @@ fn unknown(schema: &Value, value: &Value, path: &str) -> Option<String> {
 #[test]
 fn random_objects_come_back_whole_from_either_version() {
     let converter = Converter::new().unwrap();
-    let schemas = schemas();
+    let mut schemas = schemas();
+    // Its services have kinds, which random texts are not: the next test chooses among them.
+    schemas.retain(|(kind, ..)| kind != "HarborCluster");
     assert_eq!(schemas.len(), 22);
     let mut noted = 0;
     for (at, (kind, version, schema)) in schemas.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use vela_apiserver::ApiServer;
@@ -16,13 +16,13 @@ use vela_runtime::{Cache, Discovery, Manager};
 use super::stage::documents;
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
-const NAMESPACE: &str = "n";
-const GOHARBOR: &str = "goharbor.io/v1beta1";
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const NAMESPACE: &str = "n";
+pub(crate) const GOHARBOR: &str = "goharbor.io/v1beta1";
 const CERT_MANAGER: &str = "cert-manager.io/v1";
 
 /// A server with the kinds, an operator that looks after them, and an issuer of certificates.
-struct Cluster {
+pub(crate) struct Cluster {
     client: Client,
     discovery: Discovery,
     stop: CancellationToken,
@@ -35,19 +35,20 @@ impl Drop for Cluster {
     }
 }
 
-/// A kind of cert-manager whose objects may be of any shape.
-fn foreign_crd(kind: &str, plural: &str) -> Value {
+/// A kind of another operator whose objects may be of any shape.
+pub(crate) fn foreign_crd(api_version: &str, kind: &str, plural: &str) -> Value {
+    let (group, version) = api_version.split_once('/').unwrap();
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": { "name": format!("{plural}.cert-manager.io") },
+        "metadata": { "name": format!("{plural}.{group}") },
         "spec": {
-            "group": "cert-manager.io",
+            "group": group,
             "scope": "Namespaced",
             "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List") },
             "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "name": version, "served": true, "storage": true, "subresources": { "status": {} },
                 "schema": { "openAPIV3Schema": any },
             }],
         },
@@ -55,7 +56,7 @@ fn foreign_crd(kind: &str, plural: &str) -> Value {
 }
 
 impl Cluster {
-    async fn begin() -> Self {
+    pub(crate) async fn begin() -> Self {
         let server = ApiServer::builder().build().unwrap();
         server.run_controllers().detach();
         let client = Client::new(server.service(), "default");
@@ -68,8 +69,8 @@ impl Cluster {
             crd["kind"] = json!("CustomResourceDefinition");
             cluster.create(crd).await;
         }
-        cluster.create(foreign_crd("Certificate", "certificates")).await;
-        cluster.create(foreign_crd("Issuer", "issuers")).await;
+        cluster.create(foreign_crd(CERT_MANAGER, "Certificate", "certificates")).await;
+        cluster.create(foreign_crd(CERT_MANAGER, "Issuer", "issuers")).await;
         cluster
             .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
             .await;
@@ -85,20 +86,20 @@ impl Cluster {
         cluster
     }
 
-    async fn create(&self, object: Value) {
+    pub(crate) async fn create(&self, object: Value) {
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         let kind = self.discovery.resolve_object(&object).await.unwrap();
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         kind.api(self.client.clone(), &namespace).create(&PostParams::default(), &object).await.unwrap();
     }
 
-    async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+    pub(crate) async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();
         let found = kind.api(self.client.clone(), NAMESPACE).get_opt(name).await.unwrap();
         found.map(|object| serde_json::to_value(object).unwrap())
     }
 
-    async fn patch(&self, api_version: &str, kind: &str, name: &str, status: bool, patch: Value) {
+    pub(crate) async fn patch(&self, api_version: &str, kind: &str, name: &str, status: bool, patch: Value) {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();
         let api = kind.api(self.client.clone(), NAMESPACE);
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
@@ -108,8 +109,14 @@ impl Cluster {
         };
     }
 
+    pub(crate) async fn delete(&self, object: &DynamicObject) {
+        let kind = self.discovery.resolve_object(object).await.unwrap();
+        let name = object.metadata.name.as_deref().unwrap();
+        kind.api(self.client.clone(), NAMESPACE).delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
     /// Waits until an object is as it should be.
-    async fn until(&self, of: (&str, &str, &str), is: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(&self, of: (&str, &str, &str), is: impl Fn(&Value) -> bool) -> Value {
         let (api_version, kind, name) = of;
         let began = Instant::now();
         loop {
@@ -123,14 +130,14 @@ impl Cluster {
         }
     }
 
-    async fn input(&self, case: &str) {
+    pub(crate) async fn input(&self, case: &str) {
         for mut object in documents(case, "input.yaml") {
             object["metadata"]["namespace"] = json!(NAMESPACE);
             self.create(object).await;
         }
     }
 
-    async fn certificate_is_ready(&self, name: &str) {
+    pub(crate) async fn certificate_is_ready(&self, name: &str) {
         let of = (CERT_MANAGER, "Certificate", name);
         self.until(of, |_| true).await;
         let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
@@ -138,12 +145,12 @@ impl Cluster {
     }
 }
 
-fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
     let conditions = object["status"]["conditions"].as_array();
     conditions.into_iter().flatten().find(|one| one["type"] == name).unwrap_or(&Value::Null)
 }
 
-fn is_ready(object: &Value) -> bool {
+pub(crate) fn is_ready(object: &Value) -> bool {
     ["InProgress", "Failed"].iter().all(|name| condition(object, name)["status"] == "False")
         && object["status"]["observedGeneration"] == object["metadata"]["generation"]
 }

@@ -91,7 +91,8 @@ fn complete<'a>(
                 live.insert(node.id.clone(), found.get(node.id.kind, &node.id.name).unwrap().clone());
                 continue;
             }
-            Content::Object(object) => object.clone(),
+            Content::Object(object) | Content::Copied(object, _) => object.clone(),
+            Content::Awaited => continue,
             Content::Secret(object, keys) => with_keys(object.clone(), keys),
         };
         for id in &node.needs {
@@ -117,6 +118,7 @@ fn with_keys(mut object: Value, keys: &[(&'static str, Generated)]) -> Value {
     for (key, how) in keys {
         object["stringData"][key] = match how {
             Generated::Fixed(text) => json!(text),
+            Generated::Same(other) => object["stringData"][other].clone(),
             Generated::Password(p) if p.specials == 0 => {
                 json!(format!("<generated: length {}; lower, upper, {} digits>", p.length, p.digits))
             }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::ingress::{self, route};
 use super::super::node::{Id, Node, kinds};
 use super::stack::Stack;
 use crate::error::Error;
@@ -33,14 +34,7 @@ pub(super) fn ingresses(stack: &Stack<'_>) -> Result<Vec<Node>, Error> {
     Ok(nodes)
 }
 
-fn route(path: &str, service: &str, port: i64) -> Value {
-    let backend = json!({ "service": { "name": service, "port": { "number": port } } });
-    json!({ "path": path, "pathType": "Prefix", "backend": backend })
-}
-
 fn ingress(stack: &Stack<'_>, name: &str, expose: &Field<'_>, paths: Vec<Value>) -> Result<Node, Error> {
-    let given = expose.get("ingress");
-    let host = given.get("host").text()?;
     let mut annotations = json!({
         "nginx.ingress.kubernetes.io/backend-protocol": if stack.tls { "HTTPS" } else { "HTTP" },
         "nginx.ingress.kubernetes.io/proxy-body-size": "0",
@@ -57,18 +51,7 @@ fn ingress(stack: &Stack<'_>, name: &str, expose: &Field<'_>, paths: Vec<Value>)
         }
         _ => {}
     }
-    for (annotation, value) in given.get("annotations").map()? {
-        annotations[annotation] = json!(value);
-    }
-    let mut spec = json!({ "rules": [{ "host": host, "http": { "paths": paths } }] });
-    if let Some(class) = given.get("ingressClassName").text_or_none()? {
-        spec["ingressClassName"] = json!(class);
-    }
-    if let Some(secret) = expose.get("tls").get("certificateRef").text_or_none()? {
-        spec["tls"] = json!([{ "hosts": [host], "secretName": secret }]);
-    }
-    let object = json!({ "metadata": { "annotations": annotations }, "spec": spec });
-    Ok(Node::new(kinds::INGRESS, name, object))
+    ingress::ingress(name, expose, annotations, paths)
 }
 
 /// One policy for each part that has one; the pods of five of them are named by a label that no pod has, as in the
