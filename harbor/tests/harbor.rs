@@ -11,6 +11,8 @@ mod scenarios {
     mod normalize;
     mod operator;
     mod recorded;
+    mod recorded_mistakes;
+    mod rolls;
     mod served;
     mod stage;
 }
