@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
-use vela_crds::goharbor_io::{GROUP, KINDS, Kind, VERSION};
+use vela_crds::goharbor_io::{GROUP, KINDS, Kind, SETTINGS, VERSION};
 use vela_kinds::readiness::State;
 use vela_runtime::apply::{self, Applier, Conflicts};
 use vela_runtime::cache::Watch;
 use vela_runtime::confirm::{Seen, confirm};
 use vela_runtime::controller::{Action, Controller, Failure, Reconciler};
 use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
+use vela_runtime::egress::EgressPolicy;
 use vela_runtime::graph::{Cause, Graph, Requeue, Run};
-use vela_runtime::{Api, Cache, Discovery, Informer, Key, owner as ownership};
+use vela_runtime::{Cache, Discovery, Informer, Key, owner as ownership};
 
 use crate::defaults::Defaults;
 use crate::mutation::{Context, Mutations};
@@ -25,7 +26,9 @@ use crate::parts::{self, Content, Copied, Found, Id, Node, Settings, kinds};
 use crate::passwords::{self, Chance};
 use crate::readiness;
 use crate::services;
+use crate::settings::SettingsReconciler;
 use crate::status::{ChildError, Verdict, status};
+use crate::status_write;
 use crate::validation;
 
 const FIELD_MANAGER: &str = "vela-harbor";
@@ -69,6 +72,7 @@ pub struct Operator {
     settings: Arc<Settings>,
     chance: Chance,
     defaults: Arc<Defaults>,
+    egress: EgressPolicy,
 }
 
 impl std::fmt::Debug for Operator {
@@ -91,32 +95,61 @@ impl Operator {
         let discovery = Discovery::new(client.clone());
         let applier = Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER);
         let (settings, defaults) = (Arc::new(settings), Arc::new(Defaults::new()?));
-        Ok(Self { client, cache, discovery, applier, settings, chance, defaults })
+        let egress = EgressPolicy::Services;
+        Ok(Self { client, cache, discovery, applier, settings, chance, defaults, egress })
+    }
+
+    /// The same, asking Harbors at other addresses.
+    #[must_use]
+    pub fn with_egress(mut self, egress: EgressPolicy) -> Self {
+        self.egress = egress;
+        self
     }
 
     /// A controller for each kind, each with so many workers.
     #[must_use]
     pub fn controllers(&self, workers: usize) -> Vec<Controller> {
-        // A RegistryController is looked after by the controller of its Registry.
+        // A RegistryController is looked after by the controller of its Registry, and a HarborServerConfiguration by those that name it.
         let kinds = KINDS.iter().filter(|kind| kind.kind != "RegistryController");
-        kinds.map(|kind| self.controller(kind, workers)).collect()
+        let settings = SETTINGS.iter().filter(|kind| kind.kind != "HarborServerConfiguration");
+        let parts = kinds.map(|kind| self.controller(kind, workers, Self::part_reconciler));
+        parts.chain(settings.map(|kind| self.controller(kind, workers, Self::settings_reconciler))).collect()
     }
 
-    fn controller(&self, kind: &Kind, workers: usize) -> Controller {
+    fn controller<R: Reconciler>(
+        &self,
+        kind: &Kind,
+        workers: usize,
+        reconciler: impl Fn(&Self, ApiResource, Arc<Informer>, DynamicWatches) -> R,
+    ) -> Controller {
         let resource =
             ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind.kind), kind.plural);
         let informer = self.cache.informer(Watch::full(resource.clone()));
         let watches = DynamicWatches::new(self.client.clone(), &self.cache, &self.discovery, &[]);
-        let reconciler = PartReconciler {
-            operator: self.clone(),
-            resource,
-            informer: informer.clone(),
-            watches: watches.clone(),
-        };
+        let reconciler = reconciler(self, resource, informer.clone(), watches.clone());
         let name = format!("harbor-{}", kind.singular());
         let controller = Controller::new(name, reconciler).for_kind(&informer).workers(workers);
         watches.wake(controller.queue());
         controller
+    }
+
+    fn part_reconciler(
+        &self,
+        resource: ApiResource,
+        informer: Arc<Informer>,
+        watches: DynamicWatches,
+    ) -> PartReconciler {
+        PartReconciler { operator: self.clone(), resource, informer, watches }
+    }
+
+    fn settings_reconciler(
+        &self,
+        resource: ApiResource,
+        informer: Arc<Informer>,
+        watches: DynamicWatches,
+    ) -> SettingsReconciler {
+        let (client, applier, chance) = (self.client.clone(), self.applier.clone(), self.chance.clone());
+        SettingsReconciler { client, applier, chance, policy: self.egress, resource, informer, watches }
     }
 }
 
@@ -146,32 +179,11 @@ impl Reconciler for PartReconciler {
         if owner.kind() == CLUSTER {
             services::summarize(&owner, &verdict, &mut status);
         }
-        self.write_status(&live, status).await?;
+        status_write::write(&self.operator.client, &self.resource, &live, status).await?;
         match requeue {
             Requeue::Never | Requeue::WhenChanged => Ok(Action::Done),
             Requeue::After(time) => Ok(Action::RequeueAfter(time)),
             Requeue::BackOff => Err(Failure::retry(verdict.message)),
-        }
-    }
-}
-
-impl PartReconciler {
-    /// Writes the status where it differs.
-    async fn write_status(&self, live: &DynamicObject, status: Value) -> Result<(), Failure> {
-        if live.data.get("status").is_some_and(|known| {
-            apply::has_all(known, &status) && known["conditions"] == status["conditions"]
-        }) {
-            return Ok(());
-        }
-        let key = Key::of(live);
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.operator.client.clone(), &key.namespace, &self.resource);
-        let patch = json!({ "metadata": { "uid": live.metadata.uid }, "status": status });
-        match api.patch_status(&key.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
-            Ok(_) => Ok(()),
-            // It is gone, or another one has its name.
-            Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
-            Err(error) => Err(error.into()),
         }
     }
 }

@@ -21,7 +21,9 @@ pub mod parts;
 pub mod passwords;
 mod readiness;
 mod services;
+mod settings;
 mod status;
+mod status_write;
 pub mod validation;
 pub mod webhooks;
 

@@ -107,14 +107,7 @@ fn labels(object: &mut Value, context: &Context<'_>) -> Result<(), Error> {
 fn owner(object: &mut Value, context: &Context<'_>) -> Result<(), Error> {
     let owner = context.owner;
     object["metadata"]["namespace"] = json!(owner.namespace());
-    object["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": owner.object()["apiVersion"],
-        "kind": owner.kind(),
-        "name": owner.name(),
-        "uid": owner.uid(),
-        "controller": true,
-        "blockOwnerDeletion": true,
-    }]);
+    object["metadata"]["ownerReferences"] = json!([owner.reference()]);
     Ok(())
 }
 

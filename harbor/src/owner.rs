@@ -1,6 +1,6 @@
 //! An object of goharbor.io as its children see it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::field::Field;
@@ -93,6 +93,19 @@ impl Owner {
     pub fn spec(&self, path: &str) -> Field<'_> {
         let spec = Field::new(&self.described, "spec", &self.object["spec"]);
         path.split('.').filter(|name| !name.is_empty()).fold(spec, |field, name| field.get(name))
+    }
+
+    /// The reference by which a child names it as its controller.
+    #[must_use]
+    pub fn reference(&self) -> Value {
+        json!({
+            "apiVersion": self.object["apiVersion"],
+            "kind": self.kind,
+            "name": self.name(),
+            "uid": self.uid(),
+            "controller": true,
+            "blockOwnerDeletion": true,
+        })
     }
 
     /// The name of a child.

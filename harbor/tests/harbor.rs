@@ -14,5 +14,6 @@ mod scenarios {
     mod recorded_mistakes;
     mod rolls;
     mod served;
+    mod settings;
     mod stage;
 }

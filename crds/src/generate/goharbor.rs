@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::GenerateError;
 use super::table::{Tables, quantity};
-use crate::goharbor_io::{GROUP, KINDS, Kind, OLDER_VERSION, SHARED, VERSION};
+use crate::goharbor_io::{GROUP, KINDS, Kind, OLDER_VERSION, SETTINGS, SHARED, VERSION};
 
 /// Every CRD of goharbor.io. `volume` is the schema of a pod's volume.
 ///
 /// # Errors
 /// The table that cannot be read: a mistake in this crate.
 pub(super) fn crds(volume: &Value) -> Result<Vec<CustomResourceDefinition>, GenerateError> {
-    KINDS.iter().map(|kind| crd(kind, volume)).collect()
+    KINDS.iter().chain(&SETTINGS).map(|kind| crd(kind, volume)).collect()
 }
 
 fn crd(kind: &Kind, volume: &Value) -> Result<CustomResourceDefinition, GenerateError> {
@@ -24,16 +24,16 @@ fn crd(kind: &Kind, volume: &Value) -> Result<CustomResourceDefinition, Generate
         "singular": kind.singular(),
         "categories": ["goharbor"],
     });
-    if kind.kind == "Harbor" {
-        names["shortNames"] = json!(["h"]);
+    if let Some(short) = kind.short {
+        names["shortNames"] = json!([short]);
     }
-    let versions = [
-        version(kind, OLDER_VERSION, volume).map_err(|message| table_error(&name, message))?,
-        version(kind, VERSION, volume).map_err(|message| table_error(&name, message))?,
-    ];
+    let served = if kind.has_older { &[OLDER_VERSION, VERSION][..] } else { &[VERSION][..] };
+    let versions: Result<Vec<_>, _> = served.iter().map(|served| version(kind, served, volume)).collect();
+    let versions = versions.map_err(|message| table_error(&name, message))?;
+    let scope = if kind.is_namespaced { "Namespaced" } else { "Cluster" };
     let crd = json!({
         "metadata": { "name": name },
-        "spec": { "group": GROUP, "names": names, "scope": "Namespaced", "versions": versions },
+        "spec": { "group": GROUP, "names": names, "scope": scope, "versions": versions },
     });
     serde_json::from_value(crd).map_err(|source| GenerateError::Schema { crd: name, source })
 }
@@ -64,9 +64,9 @@ fn version(kind: &Kind, version: &str, volume: &Value) -> Result<Value, String> 
         columns.insert(0, column("Public URL", ".spec.externalURL", "Where people reach it"));
         columns.insert(1, column("Version", ".spec.version", "The release of Harbor"));
     }
-    if kind.kind == "HarborCluster" {
+    if kind.kind == "HarborCluster" || !kind.has_older {
         columns.insert(
-            2,
+            0,
             json!({
                 "name": "Status", "type": "string", "description": "How it is altogether", "jsonPath": ".status.status",
             }),

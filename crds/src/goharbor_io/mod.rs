@@ -35,12 +35,36 @@ pub struct Kind {
     pub(crate) older_fields: Option<&'static str>,
     /// The table of its status.
     pub(crate) status: &'static str,
+    /// Is it served in the older version, too?
+    pub(crate) has_older: bool,
+    /// Do its objects have namespaces?
+    pub(crate) is_namespaced: bool,
+    /// A short name in commands.
+    pub(crate) short: Option<&'static str>,
 }
 
 impl Kind {
     /// A part, or what is made of parts.
     const fn new(kind: &'static str, plural: &'static str, fields: &'static str) -> Self {
-        Self { kind, plural, fields, older_fields: None, status: PART_STATUS }
+        Self {
+            kind,
+            plural,
+            fields,
+            older_fields: None,
+            status: PART_STATUS,
+            has_older: true,
+            is_namespaced: true,
+            short: None,
+        }
+    }
+
+    /// What sets up a Harbor that runs.
+    const fn setting(
+        (kind, plural, short): (&'static str, &'static str, &'static str),
+        fields: &'static str,
+        status: &'static str,
+    ) -> Self {
+        Self { status, has_older: false, short: Some(short), ..Self::new(kind, plural, fields) }
     }
 
     /// The name of the kind in lower case, which is also the name of its controller.
@@ -58,7 +82,7 @@ pub const KINDS: [Kind; 12] = [
     Kind::new("ChartMuseum", "chartmuseums", include_str!("kinds/chartmuseums.txt")),
     Kind::new("Core", "cores", include_str!("kinds/cores.txt")),
     Kind::new("Exporter", "exporters", include_str!("kinds/exporters.txt")),
-    Kind::new("Harbor", "harbors", include_str!("kinds/harbors.txt")),
+    Kind { short: Some("h"), ..Kind::new("Harbor", "harbors", include_str!("kinds/harbors.txt")) },
     Kind {
         older_fields: Some(include_str!("kinds/harborclusters-v1alpha3.txt")),
         status: include_str!("kinds/harborclusters-status.txt"),
@@ -71,4 +95,26 @@ pub const KINDS: [Kind; 12] = [
     Kind::new("Registry", "registries", include_str!("kinds/registries.txt")),
     Kind::new("RegistryController", "registrycontrollers", include_str!("kinds/registrycontrollers.txt")),
     Kind::new("Trivy", "trivies", include_str!("kinds/trivies.txt")),
+];
+
+/// Every kind that sets up a Harbor which runs; each is served in one version.
+pub const SETTINGS: [Kind; 3] = [
+    Kind::setting(
+        ("HarborConfiguration", "harborconfigurations", "hc"),
+        include_str!("kinds/harborconfigurations.txt"),
+        include_str!("kinds/harborconfigurations-status.txt"),
+    ),
+    Kind {
+        is_namespaced: false,
+        ..Kind::setting(
+            ("HarborServerConfiguration", "harborserverconfigurations", "hsc"),
+            include_str!("kinds/harborserverconfigurations.txt"),
+            include_str!("kinds/harborserverconfigurations-status.txt"),
+        )
+    },
+    Kind::setting(
+        ("PullSecretBinding", "pullsecretbindings", "psb"),
+        include_str!("kinds/pullsecretbindings.txt"),
+        include_str!("kinds/pullsecretbindings-status.txt"),
+    ),
 ];

@@ -33,6 +33,7 @@ pub use crate::error::Error;
 pub use cluster::CONDITIONS as CLUSTER_CONDITIONS;
 pub use node::{Content, Copied, Generated, Id, Node, Password, kinds};
 pub use secrets::Found;
+pub(crate) use secrets::SINGLE;
 pub use settings::Settings;
 
 use crate::owner::Owner;

@@ -14,7 +14,7 @@ const OPERATORS: [(kinds::Kind, &str); 3] = [
 ];
 
 /// A recorded input of the conversion.
-fn input(name: &str) -> Value {
+pub(crate) fn input(name: &str) -> Value {
     let folder = vela_testkit::cases::folder("conformance/harbor").join("conversion");
     let mut object = split(&folder.join(format!("HarborCluster-{name}.yaml"))).remove(0)["object"].take();
     object["metadata"]["namespace"] = json!(NAMESPACE);

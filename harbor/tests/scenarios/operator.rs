@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use vela_apiserver::ApiServer;
 use vela_harbor::controller::Operator;
 use vela_harbor::parts::Settings;
+use vela_runtime::egress::EgressPolicy;
 use vela_runtime::{Cache, Discovery, Manager};
 
 use super::stage::documents;
@@ -77,7 +78,9 @@ impl Cluster {
         let next = AtomicU8::new(3);
         let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
         let cache = Cache::new(client.clone());
-        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance).unwrap();
+        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance)
+            .unwrap()
+            .with_egress(EgressPolicy::ServicesAndLoopback);
         let mut manager = Manager::new(client, cache);
         for controller in operator.controllers(2) {
             manager = manager.with(controller);

@@ -114,10 +114,12 @@ async fn a_missing_secret_of_a_part_is_said_with_its_field() {
     ] {
         let cluster = Cluster::begin().await;
         cluster.input(case).await;
-        let failed = |object: &Value| condition(object, "Failed")["reason"] == "dependencySpec";
-        let object = cluster.until((GOHARBOR, kind, name), failed).await;
-        let said = condition(&object, "Failed")["message"].as_str().unwrap();
-        assert!(said.contains(field) && said.contains("does not exist"), "{said}");
+        let names = |object: &Value| {
+            let said = condition(object, "Failed")["message"].as_str().unwrap_or_default();
+            said.contains(field) && said.contains("does not exist")
+        };
+        let object = cluster.until((GOHARBOR, kind, name), names).await;
+        assert_eq!(condition(&object, "Failed")["reason"], "dependencySpec");
         assert_eq!(condition(&object, "InProgress")["status"], recorded(case, kind)[0]["status"]);
         for (api_version, kind, name) in children(case) {
             assert!(cluster.get(&api_version, &kind, &name).await.is_some(), "{case}: {kind} {name}");

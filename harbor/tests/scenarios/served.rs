@@ -133,7 +133,9 @@ async fn an_api_server_finds_the_webhooks_and_trusts_them() {
 async fn every_kind_is_converted_by_the_same_server() {
     let served = Served::begin().await;
     let place = "/spec/conversion/webhook/clientConfig";
-    for crd in vela_crds::harbor_crds().unwrap() {
+    let crds = vela_crds::harbor_crds().unwrap();
+    // Of one version, there is nothing to convert.
+    for crd in crds.into_iter().filter(|crd| crd.spec.versions.len() > 1) {
         let (name, kind) = (crd.metadata.name.unwrap(), crd.spec.names.kind);
         let crd = served.trusted(EXTENSIONS, CRD, &name, place).await;
         assert_eq!(crd["spec"]["conversion"]["strategy"], "Webhook");

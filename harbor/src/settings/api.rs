@@ -1,0 +1,93 @@
+//! The API of a Harbor: a request in, its answer out, within limits of time and size. Follows no redirect.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{Method, Request, header};
+use serde_json::{Value, json};
+use vela_runtime::egress::{Answer, EgressClient, EgressPolicy, Limits, Tls};
+
+use super::error::Error;
+
+const LIMITS: Limits =
+    Limits { connect: Duration::from_secs(5), total: Duration::from_secs(20), answer_bytes: 256 * 1024 };
+/// Characters of an answer that are repeated in a condition.
+const SAID_AT_MOST: usize = 300;
+
+/// A Harbor and the account to ask it with.
+pub(super) struct Server {
+    /// Its address, without a slash at its end.
+    pub(super) url: String,
+    /// The account.
+    pub(super) user: String,
+    /// Its password.
+    pub(super) password: String,
+    /// The authority of its certificate in PEM, where the system does not know it.
+    pub(super) authority: Option<Vec<u8>>,
+}
+
+/// The account by which images are pulled.
+pub(super) struct Robot {
+    /// Its whole name.
+    pub(super) name: String,
+}
+
+impl Server {
+    /// Sets its configuration.
+    pub(super) async fn configure(&self, policy: EgressPolicy, settings: &Value) -> Result<(), Error> {
+        let asked =
+            self.ask(policy, Method::PUT, "configurations", Some(settings), "change its configuration");
+        asked.await.map(drop)
+    }
+
+    /// An account.
+    pub(super) async fn robot(&self, policy: EgressPolicy, id: u64) -> Result<Robot, Error> {
+        let path = format!("robots/{id}");
+        let answer = self.ask(policy, Method::GET, &path, None, "show the robot account").await?;
+        let found: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let name = found.as_ref().and_then(|robot| robot["name"].as_str()).filter(|name| !name.is_empty());
+        let expected = "a robot account with a name";
+        let name = name.ok_or_else(|| Error::Answer { server: self.url.clone(), expected })?;
+        Ok(Robot { name: name.to_owned() })
+    }
+
+    /// Gives an account this password; to do it again changes nothing.
+    pub(super) async fn set_robot_secret(
+        &self,
+        policy: EgressPolicy,
+        id: u64,
+        secret: &str,
+    ) -> Result<(), Error> {
+        let (path, body) = (format!("robots/{id}"), json!({ "secret": secret }));
+        let what = "set the secret of the robot account";
+        self.ask(policy, Method::PATCH, &path, Some(&body), what).await.map(drop)
+    }
+
+    async fn ask(
+        &self,
+        policy: EgressPolicy,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        what: &'static str,
+    ) -> Result<Answer, Error> {
+        let login = STANDARD.encode(format!("{}:{}", self.user, self.password));
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}/api/v2.0/{path}", self.url))
+            .header(header::AUTHORIZATION, format!("Basic {login}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
+        let request = request.map_err(|_| Error::Address { field: self.url.clone() })?;
+        let unreached = |source| Error::Unreached { server: self.url.clone(), source };
+        let tls = Tls { authorities: self.authority.clone(), ..Tls::default() };
+        let client = EgressClient::with_tls(policy, LIMITS, &tls).map_err(unreached)?;
+        let answer = client.ask(request).await.map_err(unreached)?;
+        if answer.status.is_success() {
+            return Ok(answer);
+        }
+        let said: String = String::from_utf8_lossy(&answer.body).chars().take(SAID_AT_MOST).collect();
+        Err(Error::Refused { server: self.url.clone(), what, status: answer.status.as_u16(), said })
+    }
+}

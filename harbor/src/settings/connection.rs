@@ -1,0 +1,56 @@
+//! The objects that describe a Harbor → its address and the account to ask it with.
+
+use serde_json::Value;
+
+use super::api::Server;
+use super::error::Error;
+use super::reads::Reads;
+use crate::field::Field;
+use crate::parts::{SINGLE, kinds};
+
+/// The account that every Harbor has.
+const ADMINISTRATOR: &str = "admin";
+
+/// The Harbor of a HarborCluster in the namespace of the owner.
+pub(super) async fn of_cluster(reads: &Reads<'_>, field: &Field<'_>) -> Result<Server, Error> {
+    let namespace = reads.owner.namespace();
+    let cluster = reads.named(kinds::goharbor("HarborCluster"), namespace, field).await?;
+    let described = format!("HarborCluster {namespace}/{}", field.text()?);
+    let spec = Field::new(&described, "spec", &cluster["spec"]);
+    let password = reads.secret(namespace, &spec.get("harborAdminPasswordRef"), SINGLE).await?;
+    let certificate = spec.get("expose").get("core").get("tls").get("certificateRef");
+    Ok(Server {
+        url: address(&spec.get("externalURL"))?,
+        user: ADMINISTRATOR.to_owned(),
+        password,
+        authority: reads.authority(namespace, &certificate).await?,
+    })
+}
+
+/// The Harbor of a HarborServerConfiguration.
+pub(super) async fn of_configuration(reads: &Reads<'_>, configuration: &Value) -> Result<Server, Error> {
+    let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
+    let described = format!("HarborServerConfiguration {name}");
+    let spec = Field::new(&described, "spec", &configuration["spec"]);
+    let credential = spec.get("accessCredential");
+    let (namespace, secret) = (credential.get("namespace").text()?, credential.get("accessSecretRef"));
+    Ok(Server {
+        url: address(&spec.get("serverURL"))?,
+        user: reads.secret(namespace, &secret, "accessKey").await?,
+        password: reads.secret(namespace, &secret, "accessSecret").await?,
+        authority: None,
+    })
+}
+
+/// An address without a scheme is one of HTTPS.
+fn address(field: &Field<'_>) -> Result<String, Error> {
+    let text = field.text()?.trim_end_matches('/');
+    let url = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let parsed: Option<http::Uri> = url.parse().ok();
+    let is_server =
+        parsed.is_some_and(|uri| uri.host().is_some_and(|host| !host.is_empty()) && uri.query().is_none());
+    match is_server {
+        true => Ok(url),
+        false => Err(Error::Address { field: field.path().to_owned() }),
+    }
+}

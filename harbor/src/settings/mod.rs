@@ -1,0 +1,23 @@
+//! The kinds that set up a Harbor which runs: what they say goes to its API.
+//!
+//! | file | in → out |
+//! |---|---|
+//! | `api` | a server and what to tell it → requests, within limits of time and size |
+//! | `connection` | the objects that describe a server → its address and its account |
+//! | `configuration` | HarborConfiguration → the configuration of the Harbor of a HarborCluster |
+//! | `binding` | PullSecretBinding → a robot account of a Harbor that a ServiceAccount pulls images with |
+//! | `reconciler` | one of these objects → its status |
+//! | `reads` | names → objects, which wake the reconcile when they change |
+//! | `outcome` | what became of an object: its status, and when to try again |
+//! | `error` | why it cannot go on, and what helps |
+
+mod api;
+mod binding;
+mod configuration;
+mod connection;
+mod error;
+mod outcome;
+mod reads;
+mod reconciler;
+
+pub(crate) use reconciler::SettingsReconciler;

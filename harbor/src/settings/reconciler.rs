@@ -1,0 +1,60 @@
+//! One reconciler for the kinds that set up a Harbor which runs: tells the server, and says in the status whether the server took it.
+
+use std::sync::Arc;
+
+use kube::api::ApiResource;
+use serde_json::json;
+use vela_runtime::apply::Applier;
+use vela_runtime::controller::{Action, Failure, Reconciler};
+use vela_runtime::egress::EgressPolicy;
+use vela_runtime::{DynamicWatches, Informer, Key};
+
+use super::binding::{self, Tools};
+use super::configuration;
+use super::outcome::{AGAIN, Outcome};
+use crate::owner::Owner;
+use crate::passwords::Chance;
+use crate::status_write;
+
+/// Reconciles HarborConfiguration and PullSecretBinding.
+pub(crate) struct SettingsReconciler {
+    pub(crate) client: kube::Client,
+    pub(crate) applier: Applier,
+    pub(crate) chance: Chance,
+    pub(crate) policy: EgressPolicy,
+    pub(crate) resource: ApiResource,
+    pub(crate) informer: Arc<Informer>,
+    pub(crate) watches: DynamicWatches,
+}
+
+impl Reconciler for SettingsReconciler {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let live = self.informer.get(&key).filter(|live| live.metadata.deletion_timestamp.is_none());
+        let Some(live) = live else {
+            // The secret of a binding names it as its owner; what a server was told stays there.
+            self.watches.forget(&key);
+            return Ok(Action::Done);
+        };
+        let mut object = serde_json::to_value(&*live).map_err(Failure::terminal)?;
+        object["apiVersion"] = json!(self.resource.api_version);
+        object["kind"] = json!(self.resource.kind);
+        let owner = Owner::new(object).map_err(Failure::terminal)?;
+        let tracked = self.watches.track(&key);
+        let Outcome { status, done, waits } = match owner.kind() {
+            "HarborConfiguration" => configuration::apply(&owner, &tracked, self.policy).await,
+            _ => {
+                let (client, applier, chance) = (&self.client, &self.applier, &self.chance);
+                binding::apply(&owner, &tracked, &Tools { client, applier, chance, policy: self.policy })
+                    .await
+            }
+        };
+        let message = status["message"].as_str().unwrap_or_default().to_owned();
+        status_write::write(&self.client, &self.resource, &live, status).await?;
+        match (done, waits) {
+            (true, _) => Ok(Action::RequeueAfter(AGAIN)),
+            // What was read wakes it.
+            (false, true) => Ok(Action::Done),
+            (false, false) => Err(Failure::retry(message)),
+        }
+    }
+}
