@@ -12,6 +12,18 @@ pub(crate) const KIND: &str = "Application";
 pub(crate) const APPLICATIONS: [(&str, &str); 2] =
     [(API_VERSION, KIND), ("core.oam.dev/v1alpha2", "ApplicationConfiguration")];
 
+/// Names beyond this are only counted.
+const NAMED_AT_MOST: usize = 10;
+
+/// The first few names, and how many more there are.
+pub(crate) fn enumerated(names: &[String]) -> String {
+    let named = names.iter().take(NAMED_AT_MOST).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED_AT_MOST) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// The application of this name in the namespace of the command.
 pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<DynamicObject> {
     let found = cluster.get(API_VERSION, KIND, None, name).await?;

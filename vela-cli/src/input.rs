@@ -17,6 +17,9 @@ const MOST_FILES: usize = 10_000;
 /// Folders in folders: deeper ones are a tree chosen by mistake, and are not read.
 const DEEPEST: usize = 16;
 
+/// What messages call it.
+const STANDARD_INPUT: &str = "standard input";
+
 /// What folders are read for.
 #[derive(Clone, Copy, PartialEq)]
 enum FileKinds {
@@ -81,7 +84,7 @@ fn gather(paths: &[PathBuf], want: FileKinds, recursive: Recursive) -> (Vec<Docu
         match expand(path, want, recursive) {
             Ok(files) => {
                 for file in files {
-                    match read_file(&file) {
+                    match read_file(&file, want) {
                         Ok(more) => documents.extend(more),
                         Err(failure) => failures.push(failure),
                     }
@@ -154,7 +157,7 @@ fn search(folder: &Path, want: FileKinds, deeper: usize, files: &mut Vec<PathBuf
     Ok(())
 }
 
-fn read_file(path: &Path) -> Result<Vec<Document>> {
+fn read_file(path: &Path, want: FileKinds) -> Result<Vec<Document>> {
     let (name, bytes) = match path.to_str().filter(|text| download::is_url(text)) {
         Some(url) => (download::without_query(url).to_owned(), download::read(url, LARGEST_FILE)?),
         None => local(path)?,
@@ -167,16 +170,25 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
         Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text")).hint("save the file as UTF-8")
     })?;
-    if path.extension().is_some_and(|end| end == "cue") {
+    if is_cue(&name, &text, want) {
         return Ok(vec![definition::cue_file::document(&name, &text)?]);
     }
     Ok(manifest::read(&name, &text)?.into_iter().collect())
 }
 
+/// Is it CUE by its name? Standard input has none: there a definition is known by its field `template`, which no manifest has.
+fn is_cue(name: &str, text: &str, want: FileKinds) -> bool {
+    let is_template =
+        |line: &str| line.strip_prefix("template:").is_some_and(|rest| rest.trim_start().starts_with('{'));
+    let is_nameless = name == STANDARD_INPUT && want == FileKinds::Definitions;
+    Path::new(name).extension().is_some_and(|end| end == "cue")
+        || is_nameless && text.lines().any(is_template)
+}
+
 /// The bytes of a file or of standard input, and what messages call it.
 fn local(path: &Path) -> Result<(String, Vec<u8>)> {
     let (name, bytes) = if path == Path::new("-") {
-        ("standard input".to_owned(), limited(std::io::stdin().lock()))
+        (STANDARD_INPUT.to_owned(), limited(std::io::stdin().lock()))
     } else {
         (path.display().to_string(), std::fs::File::open(path).and_then(limited))
     };

@@ -9,6 +9,8 @@ mod appfile;
 mod controller;
 #[path = "cli/dashboard.rs"]
 mod dashboard;
+#[path = "cli/definition_changes.rs"]
+mod definition_changes;
 #[path = "cli/definitions.rs"]
 mod definitions;
 #[path = "cli/docs.rs"]

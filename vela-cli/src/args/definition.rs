@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::files::Recursive;
 use super::format::{Format, ListFormat};
-use super::values::type_;
+use super::values::{object, type_};
 
 /// What is done with definitions.
 #[derive(Debug, Subcommand)]
@@ -25,6 +25,25 @@ pub(crate) enum Def {
         #[arg(long, short, value_enum, default_value = "yaml")]
         output: Format,
     },
+    /// Print the beginning of a definition in CUE; needs no cluster
+    #[command(
+        after_help = "Examples:\n  vela def init my-trait -t trait --desc 'Marks a workload.'\n  vela def init page -t component --template-yaml deployment.yaml -o page.cue"
+    )]
+    Init(InitDefinition),
+    /// Judge definitions and apply them, as `vela up` does
+    #[command(
+        after_help = "Examples:\n  vela def apply my-trait.cue\n  vela def apply -R definitions/ --dry-run"
+    )]
+    Apply(ApplyDefinitions),
+    /// Open a definition as CUE in the editor ($VISUAL, $EDITOR or vi), judge what comes back and apply it
+    #[command(after_help = "Examples:\n  vela def edit my-trait\n  vela def edit webservice -n vela-system")]
+    Edit(EditDefinition),
+    /// Delete a definition that no application uses
+    #[command(
+        visible_alias = "delete",
+        after_help = "Examples:\n  vela def del my-trait\n  vela def del page --type component -y"
+    )]
+    Del(DeleteDefinition),
     /// List the definitions that applications of the namespace can use
     #[command(
         visible_alias = "ls",
@@ -63,6 +82,63 @@ pub(crate) struct DefinitionFiles {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitDefinition {
+    /// Name of the definition
+    #[arg(value_parser = object)]
+    pub(crate) name: String,
+    /// What it is for
+    #[arg(long = "type", short, value_enum, value_name = "TYPE")]
+    pub(crate) type_: DefinitionType,
+    /// What users read about it
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) desc: Option<String>,
+    /// Objects that it makes, such as a Deployment and its Service: image and replicas become parameters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template_yaml: Option<PathBuf>,
+    /// File to write, which must not be there yet (default: standard output)
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyDefinitions {
+    #[command(flatten)]
+    pub(crate) files: DefinitionFiles,
+    /// Let the cluster judge them and store nothing; prints the objects
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take over fields that another program manages
+    #[arg(long)]
+    pub(crate) force_conflicts: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditDefinition {
+    /// Name of the definition
+    #[arg(value_parser = object)]
+    pub(crate) name: String,
+    /// What it is for, where definitions of several types have the name
+    #[arg(long = "type", short, value_enum, value_name = "TYPE")]
+    pub(crate) type_: Option<DefinitionType>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeleteDefinition {
+    /// Name of the definition
+    #[arg(value_parser = object)]
+    pub(crate) name: String,
+    /// What it is for, where definitions of several types have the name
+    #[arg(long = "type", short, value_enum, value_name = "TYPE")]
+    pub(crate) type_: Option<DefinitionType>,
+    /// Ask nothing
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Delete it although applications use it
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Which of the definitions that are there.

@@ -7,7 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use vela_engine::ClusterVersion;
 
 pub(crate) use self::containers::{Exec, PortForward};
-pub(crate) use self::definition::{Def, DefinitionFiles, DefinitionFormat, DefinitionType, WhichDefinitions};
+pub(crate) use self::definition::{
+    ApplyDefinitions, Def, DefinitionFiles, DefinitionFormat, DefinitionType, DeleteDefinition,
+    EditDefinition, InitDefinition, WhichDefinitions,
+};
 pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication};
 pub(crate) use self::files::{Delete, Recursive};
@@ -112,7 +115,7 @@ pub(crate) enum Command {
     /// List the revisions of an application, print one, and say what differs between two
     #[command(subcommand)]
     Revision(Revision),
-    /// Judge, render, list and print definitions
+    /// Begin, judge, apply, edit, list, print and delete definitions
     #[command(subcommand)]
     Def(Def),
     /// Show the parameters of a type: component, trait, policy or workflow step

@@ -4,7 +4,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::applications::APPLICATIONS;
+use crate::applications::{APPLICATIONS, enumerated};
 use crate::args::{Env, Format, Global, ListFormat};
 use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
@@ -15,8 +15,6 @@ use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
-/// Applications that a refusal names; of more only the number is told.
-const NAMED_AT_MOST: usize = 10;
 const NAMESPACE: (&str, &str) = ("v1", "Namespace");
 
 pub(crate) fn run(args: &Env, global: &Global, screen: &mut Screen) -> Result<()> {
@@ -219,12 +217,8 @@ async fn has_no_application(cluster: &Cluster, environment: &Environment) -> Res
     if found.is_empty() {
         return Ok(());
     }
-    let named = found.iter().take(NAMED_AT_MOST).cloned().collect::<Vec<_>>().join(", ");
-    let more = match found.len().saturating_sub(NAMED_AT_MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Err(Error::user(format!("the environment {name:?} still has applications: {named}{more}"))
+    let named = enumerated(&found);
+    Err(Error::user(format!("the environment {name:?} still has applications: {named}"))
         .hint(format!("`vela delete -n {namespace} NAME` deletes one, and `vela delete -n {namespace} --all` all of them"))
         .into())
 }

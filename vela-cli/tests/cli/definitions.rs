@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{PAGE, Person};
 
-const LABEL: &str = r#"marked: {
+pub(crate) const LABEL: &str = r#"marked: {
 	type: "trait"
 	description: "Marks a workload."
 	attributes: appliesToWorkloads: ["*"]

@@ -1,17 +1,20 @@
-//! `vela def`: judges, renders, lists and prints definitions.
+//! `vela def`: judges, renders, lists and prints definitions, and begins, applies, edits and deletes them.
 
-use std::path::PathBuf;
+mod apply;
+mod del;
+mod edit;
+mod files;
+mod init;
+mod stored;
+mod users;
 
 use serde_json::{Value, json};
 use vela_engine::nearest::advice;
-use vela_engine::{ClusterVersion, Definition, DefinitionKind, Document, Snapshot, Templates, dry_run};
+use vela_engine::{ClusterVersion, Definition, Document, Snapshot, dry_run};
 
-use crate::args::{
-    Def, DefinitionFiles, DefinitionFormat, DefinitionType, Format, Global, ListFormat, WhichDefinitions,
-};
-use crate::command::up::place;
+use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat, WhichDefinitions};
 use crate::error::{Error, Failure, Result};
-use crate::offline::{DEFINITION_KINDS, RenderInputs};
+use crate::offline::DEFINITION_KINDS;
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
@@ -19,6 +22,10 @@ use crate::{input, offline};
 
 pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()> {
     match args {
+        Def::Init(args) => init::run(args, screen),
+        Def::Apply(args) => apply::run(args, global, screen),
+        Def::Edit(args) => edit::run(args, global, screen),
+        Def::Del(args) => del::run(args, global, screen),
         Def::Vet(files) => vet(files, screen),
         Def::Render { files, output } => render(files, *output, screen),
         Def::List { which, output } => {
@@ -32,34 +39,15 @@ pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()
     }
 }
 
-/// The definitions of the files, and what is wrong with those that cannot be read.
-fn read(files: &DefinitionFiles) -> (Vec<Document>, Vec<Failure>) {
-    let paths: Vec<PathBuf> = files.paths.iter().chain(&files.files).cloned().collect();
-    let (documents, mut failures) = input::gather_definitions(&paths, files.recursive);
-    let (definitions, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_definition);
-    failures.extend(others.iter().map(|other| {
-        let at = other.places().value("kind").map_or_else(|| place(other), |place| place.to_string());
-        let title = Some(other.title()).filter(|title| !title.trim().is_empty());
-        let error =
-            Error::user(format!("{at}: {} is no definition", title.as_deref().unwrap_or("the object")));
-        error.hint("give ComponentDefinitions, TraitDefinitions and their like, as CUE, YAML or JSON").into()
-    }));
-    (definitions, failures)
-}
-
-fn vet(files: &DefinitionFiles, screen: &mut Screen) -> Result<()> {
-    let (documents, mut failures) = read(files);
+fn vet(paths: &DefinitionFiles, screen: &mut Screen) -> Result<()> {
+    let (documents, mut failures) = files::read(paths);
     input::print_warnings(&documents, screen);
-    let judged: Vec<&Document> = documents.iter().collect();
     let mut valid = Vec::new();
-    match offline::built_in(ClusterVersion::newest(), &judged) {
+    match files::judge(&documents) {
         Err(failure) => failures.push(failure),
-        // One event loop for all: what reads the kinds lives in it.
-        Ok(reader) => block_on(async {
-            for document in &documents {
-                let unread = |error| offline::unread(None, error);
-                let inputs = RenderInputs::read(&reader, Vec::new(), &[document], unread).await;
-                match inputs.map(|inputs| inputs.faults(&Templates::default())) {
+        Ok(judged) => {
+            for (document, found) in documents.iter().zip(judged) {
+                match found {
                     Err(failure) => failures.push(failure),
                     Ok(found) if found.has_errors() => failures.push(found.into()),
                     Ok(found) => {
@@ -68,8 +56,7 @@ fn vet(files: &DefinitionFiles, screen: &mut Screen) -> Result<()> {
                     }
                 }
             }
-            Ok(())
-        })?,
+        }
     }
     if !valid.is_empty() {
         screen.print(&valid.join("\n"))?;
@@ -77,8 +64,8 @@ fn vet(files: &DefinitionFiles, screen: &mut Screen) -> Result<()> {
     Failure::all(failures).map_or(Ok(()), Err)
 }
 
-fn render(files: &DefinitionFiles, format: Format, screen: &mut Screen) -> Result<()> {
-    let (documents, failures) = read(files);
+fn render(paths: &DefinitionFiles, format: Format, screen: &mut Screen) -> Result<()> {
+    let (documents, failures) = files::read(paths);
     if let Some(failure) = Failure::all(failures) {
         return Err(failure);
     }
@@ -119,22 +106,12 @@ fn there(which: &WhichDefinitions, global: &Global, screen: &mut Screen) -> Resu
 }
 
 fn chosen<'a>(snapshot: &'a Snapshot, which: &WhichDefinitions) -> Vec<&'a Definition> {
-    let wanted = which.type_.map(kind);
+    let wanted = which.type_.map(stored::kind);
     let all = snapshot.definitions().map(AsRef::as_ref);
     let mut chosen: Vec<&Definition> =
         all.filter(|one| wanted.is_none_or(|kind| one.kind() == kind)).collect();
     chosen.sort_by_key(|one| (one.kind().noun(), one.name()));
     chosen
-}
-
-fn kind(type_: DefinitionType) -> DefinitionKind {
-    match type_ {
-        DefinitionType::Component => DefinitionKind::Component,
-        DefinitionType::Trait => DefinitionKind::Trait,
-        DefinitionType::Policy => DefinitionKind::Policy,
-        DefinitionType::WorkflowStep => DefinitionKind::WorkflowStep,
-        DefinitionType::Workload => DefinitionKind::Workload,
-    }
 }
 
 fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) -> Result<()> {
