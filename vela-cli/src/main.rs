@@ -27,6 +27,7 @@ mod ownership;
 mod peer_verbs;
 mod pods;
 mod pointer;
+mod prompt;
 mod purpose;
 mod revisions;
 mod sandbox;

@@ -5,6 +5,11 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
+/// Refuses a path where something lies already.
+pub(crate) fn must_be_free(path: &Path) -> Result<()> {
+    if path.exists() { Err(taken(path).into()) } else { Ok(()) }
+}
+
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let name = path.display();
     let mut file = std::fs::File::create_new(path).map_err(|error| match error.kind() {

@@ -118,11 +118,6 @@ const VERBS: &[Verb] = &[
         "definitions are files in CUE or YAML, which `vela def vet FILE` judges",
     ),
     (
-        "init",
-        Absence::NotYet,
-        "write an Application file; `vela show TYPE` lists the parameters of its components",
-    ),
-    (
         "kube",
         Absence::NotYet,
         "`vela up -f` and `vela delete -f` apply and delete any objects on the cluster of the kubeconfig",

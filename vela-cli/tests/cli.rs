@@ -5,6 +5,8 @@
 
 #[path = "cli/appfile.rs"]
 mod appfile;
+#[path = "cli/beginning.rs"]
+mod beginning;
 #[path = "cli/controller.rs"]
 mod controller;
 #[path = "cli/dashboard.rs"]

@@ -15,6 +15,7 @@ pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication};
 pub(crate) use self::files::{Delete, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
+pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::ports::{Ports, Remote};
@@ -28,6 +29,7 @@ mod environment;
 mod everyday;
 mod files;
 mod format;
+mod init;
 mod inspect;
 mod installing;
 mod ports;
@@ -83,6 +85,8 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write the file of an application, by flags and by questions on a terminal
+    Init(Init),
     /// Apply files and wait until their applications run
     #[command(alias = "apply")]
     Up(Up),

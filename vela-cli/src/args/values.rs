@@ -34,6 +34,13 @@ pub(super) fn type_(text: &str) -> Result<String, String> {
     names::is_type(text).then(|| text.to_owned()).ok_or_else(wrong)
 }
 
+/// Reads `NAME=VALUE`.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| format!("{text:?} is no pair: write it like NAME=VALUE"))
+}
+
 /// Reads `90s`, `5m`, `1h30m`; a bare number means seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a time: write it like 90s, 5m or 1h30m");

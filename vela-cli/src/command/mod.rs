@@ -9,6 +9,7 @@ mod dry_run;
 mod env;
 mod exec;
 mod export;
+mod init;
 mod install;
 mod logs;
 mod ls;
@@ -32,6 +33,7 @@ use crate::screen::Screen;
 pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
     let Vela { global, command } = args;
     match command {
+        Command::Init(args) => init::run(&args, &global, screen),
         Command::Up(args) => up::run(&args, &global, screen),
         Command::Status(args) => status::run(&args, &global, screen),
         Command::Ls(args) => ls::run(&args, &global, screen),
