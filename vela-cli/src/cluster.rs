@@ -74,6 +74,12 @@ impl Cluster {
         self.client.apiserver_version().await.map(drop).map_err(|error| self.failure("be reached", &error))
     }
 
+    /// The version of Kubernetes that it speaks, as it writes it.
+    pub(crate) async fn version(&self) -> Result<String> {
+        let version = self.client.apiserver_version().await;
+        version.map(|version| version.git_version).map_err(|error| self.failure("tell its version", &error))
+    }
+
     /// How the cluster serves a kind; one of a version that Kubernetes has withdrawn, in the version that followed.
     pub(crate) async fn kind(&self, api_version: &str, kind: &str) -> Result<(ApiResource, Scope)> {
         let key = (api_version.to_owned(), kind.to_owned());

@@ -148,11 +148,6 @@ const VERBS: &[Verb] = &[
         Absence::Otherwise,
         "services are components of an Application file, which `vela up FILE` applies",
     ),
-    (
-        "system",
-        Absence::NotYet,
-        "`vela version` prints the version, and `kubectl -n vela-system get all` shows the controller",
-    ),
     ("template", Absence::NotYet, "docs/definitions.md lists what `context` holds in a template"),
     ("top", Absence::NotYet, "`vela ls` and `vela status NAME` show applications, their objects and pods"),
     (

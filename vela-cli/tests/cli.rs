@@ -37,6 +37,8 @@ mod simulate;
 mod store;
 #[path = "cli/streams.rs"]
 mod streams;
+#[path = "cli/system.rs"]
+mod system;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/verbs.rs"]

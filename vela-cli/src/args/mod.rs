@@ -20,6 +20,7 @@ pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
+pub(crate) use self::system::System;
 use self::values::{duration, namespace, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
@@ -34,6 +35,7 @@ mod inspect;
 mod installing;
 mod ports;
 mod simulated;
+mod system;
 mod values;
 mod workflow;
 
@@ -139,6 +141,9 @@ pub(crate) enum Command {
     Install(Install),
     /// Take vela out of the cluster: applications, webhooks, controller, kinds
     Uninstall(Uninstall),
+    /// Show the controller of the cluster, and look for what is wrong with the installation
+    #[command(subcommand)]
+    System(System),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Print the version

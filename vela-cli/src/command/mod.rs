@@ -20,6 +20,7 @@ mod rollout;
 mod sandbox;
 mod show;
 mod status;
+mod system;
 mod uninstall;
 mod up;
 mod version;
@@ -55,6 +56,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Dashboard(args) => dashboard::run(&args, &global, screen),
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Uninstall(args) => uninstall::run(&args, &global, screen),
+        Command::System(args) => system::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),
         Command::Version(args) => version::run(&args, screen),
     }

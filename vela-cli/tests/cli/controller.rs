@@ -13,16 +13,16 @@ use crate::sandbox::until;
 use crate::{PAGE, Person, site};
 
 /// A cluster without any controller of ours, whose Deployments get pods.
-struct Cluster {
+pub(crate) struct Cluster {
     runtime: tokio::runtime::Runtime,
     server: ApiServer,
     /// They last as long as this.
     _served: (vela_apiserver::Served, Box<dyn std::any::Any>),
-    kubeconfig: String,
+    pub(crate) kubeconfig: String,
 }
 
 impl Cluster {
-    fn new(person: &Person) -> Self {
+    pub(crate) fn new(person: &Person) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (server, served, pods) = runtime.block_on(async {
             let server = ApiServer::builder().build().unwrap();

@@ -14,11 +14,12 @@ use crate::{CommandOutput, PAGE, Person, site};
 /// Every verb of KubeVela's command, today's and those of its first releases.
 const PEER: &str = "adopt addon auth cap cluster completion component components config config-template cuex debug \
     delete dry-run env exec export help init install kube live-diff logs ls policy port-forward provider ql registry \
-    scopes show status svc system template top trait traits uischema uninstall up version workloads";
+    scopes show status svc template top trait traits uischema uninstall up version workloads";
 /// Their groups of which some verbs are here.
 const GROUPS: &[(&str, &str)] = &[
     ("workflow", "suspend resume terminate restart rollback logs debug list"),
     ("revision", "list get"),
+    ("system", "info diagnose"),
     (
         "def",
         "init get list edit render apply del vet doc-gen gen-doc gen-api gen-cue upgrade compatibility-check \
