@@ -10,7 +10,8 @@ use vela_engine::Plan;
 use vela_engine::definition::Language;
 use vela_engine::steps::Step;
 use vela_engine::workflow::{
-    APPLY_COMPONENT, DEPLOY, Execution, Idle, Machine, Next, Progress, StepOutcome, StepPhase, Task, built_in,
+    APPLY_COMPONENT, APPLY_IN_PARALLEL, DEPLOY, Execution, Idle, Machine, Next, Progress, StepOutcome,
+    StepPhase, Task, applies_several, built_in,
 };
 
 use super::calls;
@@ -47,13 +48,13 @@ pub(crate) async fn execute<E: Effects>(
             }
         };
         let outcome = match task.type_.as_str() {
-            APPLY_COMPONENT | DEPLOY => {
+            type_ if type_ == APPLY_COMPONENT || applies_several(type_) => {
                 if effects.make_secrets(plan.nodes_of_step(&task.name)) {
                     machine.conceal(&task.name);
                 }
-                match task.type_.as_str() {
-                    DEPLOY => deploy(plan, &task, machine, &mut begun, effects).await?,
-                    _ => apply(plan, &task, &mut begun, effects).await?,
+                match type_ {
+                    APPLY_COMPONENT => apply(plan, &task, &mut begun, effects).await?,
+                    _ => deploy(plan, &task, machine, &mut begun, effects).await?,
                 }
             }
             _ => evaluate(plan, &task, machine, effects, now).await?,
@@ -142,13 +143,14 @@ async fn deploy<E: Effects>(
     begun: &mut BTreeSet<usize>,
     effects: &mut E,
 ) -> Result<StepOutcome, E::Error> {
-    if task.properties["auto"] == false && !machine.is_resumed(task, APPROVAL) {
+    if task.type_ == DEPLOY && task.properties["auto"] == false && !machine.is_resumed(task, APPROVAL) {
         let message = format!("Waiting approval to the deploy step {:?}", task.name);
         return Ok(StepOutcome::Suspend { field: APPROVAL.to_owned(), duration: None, message });
     }
     let nodes = plan.nodes_of_step(&task.name);
     apply_due(nodes, begun, effects).await?;
-    if nodes.is_empty() {
+    let waits_for_none = task.type_ == APPLY_IN_PARALLEL && nodes.iter().all(|node| begun.contains(node));
+    if nodes.is_empty() || waits_for_none {
         return Ok(StepOutcome::done());
     }
     let spec = plan.workflow().and_then(|spec| spec.step(&task.name));

@@ -162,3 +162,44 @@ async fn components_that_a_step_deploys_give_each_other_values() {
     let front = cluster.get("v1", "ConfigMap", "front").await.unwrap();
     assert_eq!(front["data"]["text"], "from back", "it waited for what it takes");
 }
+
+/// A component that never becomes healthy.
+fn never() -> Value {
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: a: \"b\"}\nparameter: {}";
+    json!({"apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "never"}, "spec": {
+        "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+        "schematic": {"cue": {"template": template}},
+        "status": {"healthPolicy": "isHealth: false"},
+    }})
+}
+
+#[tokio::test]
+async fn a_step_for_all_components_waits_or_waits_for_none() {
+    let cluster = TestCluster::new().await;
+    cluster.create(never()).await;
+    let shop = |type_: &str| {
+        let sick = json!({"name": "sick", "type": "never"});
+        let settings = json!({"name": "settings", "type": "settings", "properties": {"text": "a"}, "dependsOn": ["sick"]});
+        let mut shop = application("shop", &[settings, sick]);
+        shop["spec"]["workflow"] =
+            json!({"steps": [{"name": "all", "type": type_}, {"name": "hold", "type": "suspend"}]});
+        shop
+    };
+    cluster.create(shop("apply-application")).await;
+    cluster.phase("shop", "runningWorkflow").await;
+    let step = || async { cluster.application("shop").await["status"]["workflow"]["steps"][0].clone() };
+    until_or("the step waits for its component", step, |step| step["phase"] == "running").await;
+    assert!(cluster.get("v1", "ConfigMap", "sick").await.is_some());
+    assert!(cluster.get("v1", "ConfigMap", "settings").await.is_none(), "what it depends on is not healthy");
+
+    let steps = shop("apply-application-in-parallel")["spec"].clone();
+    cluster.patch(OAM, "Application", "shop", json!({"spec": steps})).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    let step = step().await;
+    assert_eq!(
+        (&step["phase"], &step["type"]),
+        (&json!("succeeded"), &json!("apply-application-in-parallel")),
+        "{step}"
+    );
+    assert!(cluster.get("v1", "ConfigMap", "settings").await.is_some(), "nothing is waited for");
+}

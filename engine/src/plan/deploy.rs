@@ -1,4 +1,5 @@
-//! A `deploy` step → the nodes that it applies: its components, at the places of its topology policies.
+//! A step that applies several components → the nodes that it applies. Those of a `deploy` step are at the places of its topology
+//! policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +7,14 @@ use serde_json::Value as Json;
 
 use super::node::Node;
 use crate::definition::Language;
+use crate::definition::version::base_name;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path::{self, type_name};
 use crate::nearest;
 use crate::parse::{self, AppFile};
 use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::{Policies, Replication};
+use crate::workflow::{APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_RUNTIME};
 
 /// More nodes in one application are refused: each is rendered and looked after.
 const NODES_AT_MOST: usize = 5_000;
@@ -37,8 +40,11 @@ pub(super) fn deploy(
     found: &mut Diagnostics,
 ) -> Deployed {
     let mut reader = Reader { app, step, found };
-    let names = reader.names();
+    let type_ = base_name(&step.type_);
+    let names = if type_ == DEPLOY { reader.names() } else { Vec::new() };
     reader.rest();
+    let excepted = reader.exceptions();
+    reader.clusters();
     for (index, name) in names.iter().enumerate() {
         reader.known(index, name, policies);
     }
@@ -50,7 +56,7 @@ pub(super) fn deploy(
     let mut all: BTreeSet<usize> = BTreeSet::new();
     for placement in placements(&names, policies) {
         let mut here = Vec::new();
-        for (component, replica) in copies(app, &reader.components(), &names, policies) {
+        for (component, replica) in copies(app, &reader.components(&excepted), &names, policies) {
             let placement = Placement { replica, ..placement.clone() };
             let at = known.entry((component, key(&placement))).or_insert_with(|| {
                 nodes.nodes.push(Node::new(component, placement));
@@ -67,7 +73,7 @@ pub(super) fn deploy(
             reader.error(Code::Limit, &step.path, message, None);
             break;
         }
-        wait_for_each_other(app, &here, nodes.nodes);
+        wait_for_each_other(app, &here, type_ != APPLY_IN_PARALLEL, nodes.nodes);
         all.extend(here);
     }
     Deployed { nodes: all.into_iter().collect(), policies: names }
@@ -119,8 +125,8 @@ fn key(placement: &Placement) -> Placement {
     Placement { cluster: remote(&placement.cluster).to_owned(), ..placement.clone() }
 }
 
-/// `dependsOn`, and the givers of `inputs`, among what is deployed to one place.
-fn wait_for_each_other(app: &AppFile, here: &[usize], nodes: &mut [Node]) {
+/// `dependsOn`, unless nothing waits for health, and the givers of `inputs`, among what is deployed to one place.
+fn wait_for_each_other(app: &AppFile, here: &[usize], is_ordered: bool, nodes: &mut [Node]) {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut by_output: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for at in here {
@@ -139,7 +145,8 @@ fn wait_for_each_other(app: &AppFile, here: &[usize], nodes: &mut [Node]) {
             if same.is_empty() { others.clone() } else { same }
         };
         let component = &app.components()[nodes[*at].component];
-        let named = component.depends_on.iter().filter_map(|name| by_name.get(name.as_str()));
+        let named =
+            component.depends_on.iter().filter(|_| is_ordered).filter_map(|name| by_name.get(name.as_str()));
         let given = component.inputs.iter().filter_map(|input| by_output.get(input.from.as_str()));
         let others: Vec<usize> = named.chain(given).flat_map(alike).filter(|other| other != at).collect();
         nodes[*at].waits_for.extend(others);
@@ -291,14 +298,79 @@ impl Reader<'_> {
         self.error(Code::UnknownReference, &format!("{}[{index}]", self.path("policies")), message, hint);
     }
 
-    /// The components that the step applies; those that Terraform makes are left out unless it says otherwise.
-    fn components(&self) -> Vec<usize> {
-        let with_terraform = self.get("ignoreTerraformComponent") == Some(&Json::Bool(false));
+    /// Names of the components that `apply-remaining` leaves out.
+    fn exceptions(&mut self) -> BTreeSet<String> {
+        let mut excepted = BTreeSet::new();
+        for (path, name) in self.texts(APPLY_REMAINING, "exceptions", "names of components") {
+            if self.app.components().iter().any(|component| component.name == name) {
+                excepted.insert(name);
+                continue;
+            }
+            let all = self.app.components().iter().map(|component| component.name.as_str());
+            let hint = nearest::did_you_mean(&name, all);
+            let message =
+                format!("step {:?} leaves out component {name:?}, which does not exist", self.step.name);
+            self.error(Code::UnknownReference, &path, message, hint);
+        }
+        excepted
+    }
+
+    /// The clusters of `deploy2runtime`.
+    fn clusters(&mut self) {
+        for (path, name) in self.texts(DEPLOY_TO_RUNTIME, "clusters", "names of clusters") {
+            if !remote(&name).is_empty() {
+                let message = format!("cluster {name:?}: other clusters are not supported yet");
+                self.error(
+                    Code::NotSupported,
+                    &path,
+                    message,
+                    Some(format!("write {LOCAL:?}, or leave it out")),
+                );
+            }
+        }
+    }
+
+    /// The elements of a list in a step of this type, with their paths.
+    fn texts(&mut self, type_: &str, field: &str, what: &str) -> Vec<(String, String)> {
+        let Some(value) = self.get(field).filter(|_| base_name(&self.step.type_) == type_).cloned() else {
+            return Vec::new();
+        };
+        let path = self.path(field);
+        let Json::Array(elements) = value else {
+            self.error(
+                Code::WrongType,
+                &path,
+                format!("expected a list of {what}, found {}", type_name(&value)),
+                None,
+            );
+            return Vec::new();
+        };
+        let mut read = Vec::new();
+        for (index, element) in elements.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            match element.as_str() {
+                Some(text) => read.push((path, text.to_owned())),
+                None => self.error(
+                    Code::WrongType,
+                    &path,
+                    format!("expected one of the {what}, found {}", type_name(element)),
+                    None,
+                ),
+            }
+        }
+        read
+    }
+
+    /// The components that the step applies. A `deploy` step leaves out those that Terraform makes, unless it says otherwise.
+    fn components(&self, excepted: &BTreeSet<String>) -> Vec<usize> {
+        let with_terraform = base_name(&self.step.type_) != DEPLOY
+            || self.get("ignoreTerraformComponent") == Some(&Json::Bool(false));
         let is_terraform = |component: &usize| {
             let definition = &self.app.components()[*component].definition;
             matches!(definition.language(), Language::Terraform(_))
         };
         let all = self.step.deploys.iter().copied();
+        let all = all.filter(|component| !excepted.contains(&self.app.components()[*component].name));
         all.filter(|component| with_terraform || !is_terraform(component)).collect()
     }
 }

@@ -16,7 +16,7 @@ use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::{self, Policies};
 use crate::steps;
 pub use crate::workflow::{APPLY_COMPONENT, DEPLOY};
-use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec};
+use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec, applies_several};
 
 /// Steps begin as soon as the steps that they wait for are done.
 pub(super) const DAG: &str = "DAG-DAG";
@@ -182,7 +182,7 @@ fn written(
 ) -> Planned {
     let mut nodes = Vec::new();
     add(app, &Placement::default(), &mut nodes);
-    let deploys = workflow.steps.iter().any(|step| type_of(step) == DEPLOY);
+    let deploys = workflow.steps.iter().any(|step| applies_several(type_of(step)));
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut steps = Vec::new();
     let mut wrong: Option<(usize, String)> = None;
@@ -190,15 +190,18 @@ fn written(
         if [SUSPEND, STEP_GROUP].contains(&step.type_.as_str()) {
             continue;
         }
-        if type_of(step) == DEPLOY {
+        if let Some(type_) =
+            BUILT_IN_STEPS.into_iter().find(|type_| *type_ == type_of(step) && applies_several(type_))
+        {
             if !step.filled.is_empty() {
-                refuse_inputs(app, step, "values of other steps in a `deploy` step", not_supported, found);
+                let what = format!("values of other steps in a `{type_}` step");
+                refuse_inputs(app, step, &what, not_supported, found);
             }
             let mut all = Nodes { nodes: &mut nodes, taken: &mut taken };
             let deployed = deploy::deploy(app, step, policies, &mut all, found);
             let name = step.name.clone();
             let (policies, nodes) = (deployed.policies, deployed.nodes);
-            steps.push((Step { name, type_: DEPLOY, policies, nodes }, step));
+            steps.push((Step { name, type_, policies, nodes }, step));
             continue;
         }
         if type_of(step) != APPLY_COMPONENT {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::overrides;
 use crate::definition::version::base_name;
-use crate::workflow::DEPLOY;
+use crate::workflow::applies_several;
 
 /// More components are not made of those written, by all steps together: each would be rendered.
 const CHANGED_AT_MOST: usize = 5_000;
@@ -54,7 +54,7 @@ pub(crate) fn names(step: &Json) -> impl Iterator<Item = &str> {
     names.into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// The `deploy` steps of a spec with their field paths.
+/// The steps of a spec that apply several components, with their field paths.
 pub(crate) fn steps(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &Json)> {
     let steps = spec.get("workflow").and_then(|workflow| workflow.get("steps")).and_then(Json::as_array);
     let all = steps.into_iter().flatten().enumerate().flat_map(|(index, step)| {
@@ -64,7 +64,7 @@ pub(crate) fn steps(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &
             below.map(|(number, sub)| (format!("{path}.subSteps[{number}]"), sub)).collect();
         std::iter::once((path, step)).chain(of_group)
     });
-    all.filter(|(_, step)| step["type"].as_str().map(base_name) == Some(DEPLOY))
+    all.filter(|(_, step)| step["type"].as_str().is_some_and(|type_| applies_several(base_name(type_))))
 }
 
 /// The name of a policy; one is made up where there is none, as upstream.

@@ -1,6 +1,9 @@
 //! Steps whose template is known here: what they do is done by the workflow itself.
 
-use super::spec::{APPLY_COMPONENT, DEPLOY, STEP_GROUP, SUSPEND};
+use super::spec::{
+    APPLY_APPLICATION, APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_RUNTIME,
+    STEP_GROUP, SUSPEND,
+};
 use crate::definition::DEFAULT_ERA;
 use crate::definition::version::base_name;
 use crate::diagnostic::Diagnostics;
@@ -32,7 +35,9 @@ pub(crate) fn built_in_parameters(type_: &str) -> Option<&'static [&'static str]
         APPLY_COMPONENT => Some(&["component", "cluster", "namespace"]),
         DEPLOY => Some(&["policies", "parallelism", "auto", "ignoreTerraformComponent"]),
         SUSPEND => Some(&["duration", "message"]),
-        STEP_GROUP => Some(&[]),
+        APPLY_REMAINING => Some(&["exceptions"]),
+        DEPLOY_TO_RUNTIME => Some(&["clusters"]),
+        APPLY_APPLICATION | APPLY_IN_PARALLEL | STEP_GROUP => Some(&[]),
         _ => None,
     }
 }

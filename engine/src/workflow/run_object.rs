@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
 use super::run_status::RunStatus;
-use super::spec::{APPLY_COMPONENT, DEPLOY, Mode};
+use super::spec::{APPLY_COMPONENT, Mode, applies_several};
 use crate::definition::version::base_name;
 use crate::manifest::Document;
 
@@ -40,12 +40,15 @@ pub fn application_of_run(run: &Json, workflow: Option<&Json>) -> Result<Documen
         return Err("spec: a WorkflowRun needs steps; write workflowSpec.steps, or the name of a Workflow that has some as workflowRef".to_owned());
     }
     let below = |step: &Json| step["subSteps"].as_array().cloned().unwrap_or_default();
-    let applies = |step: &Json| {
-        step["type"].as_str().is_some_and(|type_| [APPLY_COMPONENT, DEPLOY].contains(&base_name(type_)))
+    let applying = |step: &Json| {
+        let type_ = base_name(step["type"].as_str().unwrap_or_default());
+        (type_ == APPLY_COMPONENT || applies_several(type_)).then(|| type_.to_owned())
     };
-    if list.iter().any(|step| applies(step) || below(step).iter().any(applies)) {
+    if let Some(type_) =
+        list.iter().find_map(|step| applying(step).or_else(|| below(step).iter().find_map(applying)))
+    {
         return Err(format!(
-            "a step of type {APPLY_COMPONENT:?} or {DEPLOY:?} needs an Application: a WorkflowRun has no components"
+            "a step of type {type_:?} needs an Application: a WorkflowRun has no components"
         ));
     }
     let mode = |of: Option<&Json>| of.map(|of| of["mode"].clone()).filter(|mode| !mode.is_null());

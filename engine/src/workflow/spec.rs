@@ -14,8 +14,30 @@ pub const STEP_GROUP: &str = "step-group";
 /// The type of a step that applies components as override policies change them, at the places of topology policies. Where the
 /// author writes no workflow it stands for the policies.
 pub const DEPLOY: &str = "deploy";
+/// The type of a step that applies every component, and waits for them.
+pub(super) const APPLY_APPLICATION: &str = "apply-application";
+/// The type of a step that applies every component, and waits for none.
+pub const APPLY_IN_PARALLEL: &str = "apply-application-in-parallel";
+/// The type of a step that applies every component but those it excepts.
+pub const APPLY_REMAINING: &str = "apply-remaining";
+/// The type of a step that applies every component in several clusters.
+pub const DEPLOY_TO_RUNTIME: &str = "deploy2runtime";
 /// Types of steps whose meaning no definition says.
-pub const BUILT_IN_STEPS: [&str; 4] = [APPLY_COMPONENT, DEPLOY, SUSPEND, STEP_GROUP];
+pub const BUILT_IN_STEPS: [&str; 8] = [
+    APPLY_COMPONENT,
+    DEPLOY,
+    APPLY_APPLICATION,
+    APPLY_IN_PARALLEL,
+    APPLY_REMAINING,
+    DEPLOY_TO_RUNTIME,
+    SUSPEND,
+    STEP_GROUP,
+];
+
+/// Does a step of this type apply several components of its application?
+pub fn applies_several(type_: &str) -> bool {
+    [DEPLOY, APPLY_APPLICATION, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY_TO_RUNTIME].contains(&type_)
+}
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;
 
@@ -158,7 +180,7 @@ impl StepSpec {
 
     /// Does it apply components of the application?
     pub fn applies_components(&self) -> bool {
-        matches!(self.type_.as_str(), APPLY_COMPONENT | DEPLOY)
+        self.type_ == APPLY_COMPONENT || applies_several(&self.type_)
     }
 }
 

@@ -207,3 +207,57 @@ fn a_replication_policy_makes_several_of_a_component() {
     let said = unnamed.warnings().to_string();
     assert!(said.contains("no step goes by the replication policy"), "{said}");
 }
+
+#[test]
+fn steps_without_policies_apply_all_components() {
+    let step =
+        |type_: &str, properties: Json| json!([{"name": "go", "type": type_, "properties": properties}]);
+    let both = ["ConfigMap dev/back b", "ConfigMap dev/front a"];
+    let edges = |graph: &Graph| -> usize {
+        graph.rendered().plan().nodes().iter().map(|node| node.waits_for.len()).sum()
+    };
+    for (type_, properties, ordered) in [
+        ("apply-application", json!({}), 1),
+        ("apply-application-in-parallel", json!({}), 0),
+        ("deploy2runtime", json!({"clusters": ["local"]}), 1),
+        ("apply-remaining", json!({}), 1),
+    ] {
+        let graph = meant(&json!([]), &step(type_, properties)).unwrap();
+        assert_eq!(
+            (made(&graph, "go"), edges(&graph)),
+            (both.map(str::to_owned).to_vec(), ordered),
+            "{type_}"
+        );
+        assert!(graph.warnings().is_empty(), "{type_}: {}", graph.warnings());
+    }
+    let steps = json!([
+        {"name": "first", "type": "apply-component", "properties": {"component": "back"}},
+        {"name": "go", "type": "apply-remaining", "properties": {"exceptions": ["back"]}},
+    ]);
+    let graph = meant(&json!([]), &steps).unwrap();
+    assert_eq!((made(&graph, "go"), graph.len()), (vec!["ConfigMap dev/front a".to_owned()], 2));
+}
+
+#[test]
+fn wrong_exceptions_and_clusters_are_told_at_their_place() {
+    let wrong = |type_: &str, properties: Json| {
+        let steps = json!([{"name": "go", "type": type_, "properties": properties}]);
+        meant(&json!([]), &steps).unwrap_err().to_string()
+    };
+    let exception = wrong("apply-remaining", json!({"exceptions": ["frnt"]}));
+    for words in
+        ["\"frnt\", which does not exist", "did you mean \"front\"", "steps[0].properties.exceptions[0]"]
+    {
+        assert!(exception.contains(words), "{words}: {exception}");
+    }
+    assert!(
+        wrong("apply-remaining", json!({"exceptions": "front"}))
+            .contains("expected a list of names of components")
+    );
+    assert!(wrong("apply-remaining", json!({"exceptions": [1]})).contains("names of components, found"));
+    let cluster = wrong("deploy2runtime", json!({"clusters": ["local", "beijing"]}));
+    assert!(
+        cluster.contains("other clusters are not supported yet") && cluster.contains("clusters[1]"),
+        "{cluster}"
+    );
+}
