@@ -3,7 +3,9 @@
 //! The reconcile stops at the first phase that fails. People want to hear of a wrong parameter in one component even
 //! while another component's type is unknown: here later phases go on with what earlier ones could read.
 
-use crate::diagnostic::Diagnostics;
+use std::collections::BTreeSet;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::parse;
 use crate::plan;
@@ -22,7 +24,8 @@ pub fn check(application: &Document, snapshot: &Snapshot, templates: &Templates)
     let later = match plan::plan(revision.clone()) {
         // Without a plan the components can still be rendered: each stands for itself.
         Err(errors) => {
-            found.extend_new(errors);
+            let unknown = unknown_types(&found);
+            found.extend_new(errors.into_iter().filter(|error| !is_type_of(error, &unknown)).collect());
             plan::without_order(revision)
         }
         Ok(plan) => plan,
@@ -34,4 +37,15 @@ pub fn check(application: &Document, snapshot: &Snapshot, templates: &Templates)
         Err(errors) => found.extend_new(errors),
     }
     found
+}
+
+/// The fields that name a type which is not there.
+fn unknown_types(found: &Diagnostics) -> BTreeSet<String> {
+    let unknown = found.iter().filter(|finding| finding.code == Code::UnknownDefinition);
+    unknown.map(|finding| finding.path.clone()).collect()
+}
+
+/// What the phases after say of a type that is not there is no news.
+fn is_type_of(finding: &Diagnostic, unknown: &BTreeSet<String>) -> bool {
+    finding.code == Code::NotSupported && unknown.contains(&finding.path)
 }

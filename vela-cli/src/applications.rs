@@ -41,6 +41,6 @@ pub(crate) async fn find_any(cluster: &Cluster, name: &str) -> Result<Value> {
 }
 
 fn missing(cluster: &Cluster, name: &str) -> Error {
-    let message = format!("there is no application {name:?} in namespace {}", cluster.namespace());
+    let message = format!("there is no application {name:?} in {}", cluster.place());
     Error::user(message).hint("`vela ls -A` lists the applications of every namespace")
 }

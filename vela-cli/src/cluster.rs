@@ -69,6 +69,11 @@ impl Cluster {
         &self.namespace
     }
 
+    /// Where a command without `-A` looked, for messages: the namespace and its cluster.
+    pub(crate) fn place(&self) -> String {
+        format!("namespace {} of {}", self.namespace, self.title)
+    }
+
     /// One request that any cluster answers, so that an unreachable one is told before any work is done.
     pub(crate) async fn reach(&self) -> Result<()> {
         self.client.apiserver_version().await.map(drop).map_err(|error| self.failure("be reached", &error))

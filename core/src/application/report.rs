@@ -5,6 +5,7 @@ use serde_json::Value;
 use vela_crds::condition::types;
 use vela_engine::status::REFUSED;
 use vela_engine::{Diagnostics, Secrets};
+use vela_runtime::Key;
 use vela_runtime::events::{EventRecorder, reference};
 
 /// The findings of a reconcile, for events and messages.
@@ -58,7 +59,10 @@ pub(super) async fn publish_events(
                 events.normal(&regarding, good, message).await;
             }
             Some("False") if is_error(now) && before["message"] != now["message"] => {
-                events.warning(&regarding, bad, now["message"].as_str().unwrap_or_default()).await;
+                let message = now["message"].as_str().unwrap_or_default();
+                let why = message.lines().collect::<Vec<_>>().join("; ");
+                tracing::warn!(application = %Key::of(object), reason = bad, why, "the application is not applied");
+                events.warning(&regarding, bad, message).await;
             }
             _ => {}
         }

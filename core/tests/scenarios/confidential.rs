@@ -164,6 +164,13 @@ async fn what_a_secret_holds_is_told_nowhere() {
         logged.contains("application") && metrics.contains("controller_runtime"),
         "nothing was listened to"
     );
+    let is_warning = |line: &&str| {
+        line.contains("WARN")
+            && line.contains("the application is not applied")
+            && line.contains(&format!("application={}/wrong ", cluster.namespace))
+    };
+    let warnings: Vec<&str> = logged.lines().filter(is_warning).collect();
+    assert_eq!(warnings.len(), 1, "a render that fails is logged once: {warnings:#?}");
     for (place, text) in
         [("read", all_that_people_read(&cluster).await), ("logged", logged), ("counted", metrics)]
     {

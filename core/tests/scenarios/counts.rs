@@ -107,6 +107,8 @@ async fn a_webservice_with_a_scaler_costs_seven_writes_and_two_events() {
         if name == "shop" {
             print("webservice and scaler, create", &requests);
             assert_at_most(7, 2, &requests);
+            let reads = requests.iter().filter(|entry| !entry.writes()).count();
+            assert!(reads <= 1, "definitions are not read anew where nothing is deleted: {requests:#?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use vela_crds::condition::reasons;
 
 use super::conditions::{Condition, ConditionType};
 use super::{Phase, Status};
-use crate::workflow::{RunPhase, RunStatus, StepPhase, StepStatus};
+use crate::workflow::{Reason, RunPhase, RunStatus, StepPhase, StepStatus};
 
 impl Status {
     /// The same where the workflow is this far. Components that no step applied are none of the application: their steps were
@@ -59,14 +59,16 @@ impl Status {
     }
 }
 
-/// The obstacles or the end of a run: every unfinished step, in words. Failures come first.
+/// The obstacles or the end of a run: every step that is unfinished or ended the run, in words. Failures come first.
 fn said(run: &RunStatus) -> String {
     let is_told = |step: &&StepStatus| {
-        step.sub_steps.is_empty() && !matches!(step.phase, StepPhase::Succeeded | StepPhase::Skipped)
+        let is_over = matches!(step.phase, StepPhase::Succeeded | StepPhase::Skipped);
+        step.sub_steps.is_empty() && (!is_over || step.reason == Some(Reason::Terminate))
     };
     let mut steps: Vec<&StepStatus> = run.all().filter(is_told).collect();
     steps.sort_by_key(|step| step.phase != StepPhase::Failed);
     let text = |step: &StepStatus| match step.message.is_empty() {
+        true if step.reason == Some(Reason::Terminate) => format!("step {:?} ended the workflow", step.name),
         true => format!("step {:?}: {}", step.name, step.phase.as_str()),
         false => format!("step {:?}: {}", step.name, step.message),
     };

@@ -84,7 +84,7 @@ async fn by_name(cluster: &Cluster, name: &str) -> Result<Awaited> {
             return Ok(awaited);
         }
     }
-    let message = format!("there is no application {name:?} in namespace {}", cluster.namespace());
+    let message = format!("there is no application {name:?} in {}", cluster.place());
     let hint = match Path::new(name).exists() {
         true => format!("`vela delete -f {name}` deletes what the file describes"),
         false => "`vela ls -A` lists the applications of every namespace".to_owned(),

@@ -36,7 +36,7 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
     }
     // An ApplicationConfiguration that an Application became is shown with that Application.
     applications.retain(|value| !is_part_of_application(value));
-    named(&mut applications, args, cluster.namespace())?;
+    named(&mut applications, args, cluster)?;
     applications.sort_by_cached_key(|value| {
         (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
     });
@@ -68,8 +68,7 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         }
     }
     if table.is_empty() {
-        let place = namespace.map_or("any namespace".to_owned(), |name| format!("namespace {name}"));
-        screen.say(&format!("There is no application in {place}."));
+        screen.say(&format!("There is no application in {}.", searched(args, cluster)));
         return Ok(());
     }
     let width = screen.width().filter(|_| args.output == ListFormat::Table);
@@ -81,15 +80,22 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
     screen.print(&table.cut_to(width, message).render())
 }
 
+/// Where the command looked for applications.
+fn searched(args: &Ls, cluster: &Cluster) -> String {
+    match args.all_namespaces {
+        true => format!("any namespace of {}", cluster.title()),
+        false => cluster.place(),
+    }
+}
+
 /// Only those that are asked for by name; all of them must be there.
-fn named(applications: &mut Vec<Value>, args: &Ls, namespace: &str) -> Result<()> {
+fn named(applications: &mut Vec<Value>, args: &Ls, cluster: &Cluster) -> Result<()> {
     if args.names.is_empty() {
         return Ok(());
     }
     let is_there = |name: &&String| applications.iter().any(|value| text(value, "/metadata/name") == **name);
     let missing = args.names.iter().filter(|name| !is_there(name)).map(|name| {
-        let place =
-            if args.all_namespaces { "any namespace".to_owned() } else { format!("namespace {namespace}") };
+        let place = searched(args, cluster);
         let error = Error::user(format!("there is no application {name:?} in {place}"));
         Failure::from(error.hint("`vela ls -A` lists the applications of every namespace"))
     });

@@ -32,9 +32,8 @@ pub(crate) fn run(args: &Revision, global: &Global, screen: &mut Screen) -> Resu
 async fn list(cluster: &Cluster, application: &str, format: ListFormat, screen: &mut Screen) -> Result<()> {
     let revisions = revisions::of(cluster, application).await?;
     if revisions.is_empty() {
-        let place = cluster.namespace();
-        let error =
-            Error::user(format!("there is no revision of application {application:?} in namespace {place}"));
+        let place = cluster.place();
+        let error = Error::user(format!("there is no revision of application {application:?} in {place}"));
         return Err(error.hint("`vela ls -A` lists the applications of every namespace").into());
     }
     let object = cluster.get(API_VERSION, KIND, None, application).await?.map(|object| json!(object));
@@ -113,7 +112,7 @@ async fn find(cluster: &Cluster, name: &str) -> Result<DynamicObject> {
     if let Some(found) = cluster.get(API_VERSION, revisions::KIND, None, name).await? {
         return Ok(found);
     }
-    let error = Error::user(format!("there is no revision {name:?} in namespace {}", cluster.namespace()));
+    let error = Error::user(format!("there is no revision {name:?} in {}", cluster.place()));
     // People give the name of the application where that of a revision is meant.
     let of_application = revisions::of(cluster, name).await?;
     let names: Vec<String> = of_application.iter().map(kube::ResourceExt::name_any).collect();

@@ -60,6 +60,34 @@ fn a_workflow_waits_for_a_person_who_lets_it_go_on() {
     person.types(&["workflow", "terminate", "shop"]).fails(1, &["is over"]);
 }
 
+/// A step that ends its workflow.
+const BREAKS: &str = "apiVersion: core.oam.dev/v1beta1
+kind: WorkflowStepDefinition
+metadata: {name: budget}
+spec:
+  schematic:
+    cue:
+      template: |
+        import \"vela/builtin\"
+        stop: builtin.#Break & {$params: message: \"the budget of \\(parameter.team) is spent\"}
+        parameter: team: string
+";
+
+#[test]
+fn a_step_that_ends_the_workflow_says_why() {
+    let person = Person::new();
+    person.write("shop/page.yaml", PAGE);
+    person.write("shop/budget.yaml", BREAKS);
+    let ends =
+        SHOP.replace("{name: hold, type: suspend}", "{name: budget, type: budget, properties: {team: red}}");
+    person.write("shop/app.yaml", ends);
+    let said = person.types(&["up", "-f", "shop", "--timeout", "60s"]);
+    let said =
+        said.fails(1, &["step \"budget\": the budget of red is spent", "`vela workflow restart shop`"]);
+    assert!(!said.err.contains("Ready: ;") && !said.err.contains("Workflow: ;"), "{said:?}");
+    person.types(&["ls", "absent"]).fails(1, &["\"absent\" in namespace default of the local sandbox"]);
+}
+
 #[test]
 fn an_ended_workflow_restarts_at_a_step_or_as_a_whole() {
     let person = with_shop();

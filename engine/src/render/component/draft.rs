@@ -35,12 +35,39 @@ impl Draft {
         Self { tree, role, definition, patched_by: Vec::new(), origins, sized_by: None }
     }
 
-    /// Changes it as a trait says.
+    /// Changes it as a trait says. Where a value that the trait meets failed before, the error is that of its definition.
     pub(super) fn patch(&mut self, patch: &cue::Patch, type_: &str) -> Result<(), Diagnostic> {
-        self.tree = patch.apply(&self.tree)?;
+        self.tree = patch.apply(&self.tree).map_err(|error| self.earlier_failure(&error).unwrap_or(error))?;
         self.patched_by.push(type_.to_owned());
         self.origins.extend(patch.origin());
         Ok(())
+    }
+
+    /// The failed value of the template or an earlier trait that makes a patch fail.
+    fn earlier_failure(&self, error: &Diagnostic) -> Option<Diagnostic> {
+        let open = self.tree.finish().err()?;
+        let failed = open.iter().filter(|incomplete| incomplete.text == cue::UNKNOWN);
+        let met = failed.filter(|incomplete| error.message.starts_with(&format!("{}: ", incomplete.path)));
+        met.filter_map(|incomplete| {
+            let (reason, why) = self.reason(incomplete);
+            let message = format!("{} has no value: {reason}", incomplete.path);
+            let why = why?;
+            Some(Diagnostic::error(Code::Template, message).definition(why.definition?).hint_opt(why.hint))
+        })
+        .next()
+    }
+
+    /// Why a field has no value, and the finding that says so.
+    fn reason(&self, incomplete: &patch::Incomplete) -> (String, Option<Diagnostic>) {
+        let segments = field_path::parse(&incomplete.path).unwrap_or_default();
+        let why = self.origins.iter().rev().find_map(|origin| origin.why(&segments));
+        let reason = match &why {
+            Some(why) if incomplete.text == cue::UNKNOWN => {
+                why.message.strip_prefix(&format!("{}: ", why.path)).unwrap_or(&why.message)
+            }
+            _ => incomplete.text.as_str(),
+        };
+        (reason.to_owned(), why)
     }
 }
 
@@ -61,14 +88,7 @@ fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
 /// A field of an object that neither the template nor a trait gave a value: why, and where it is written.
 fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &labels::Owner<'_>) -> Diagnostic {
     let (what, path) = site_of(draft, owner);
-    let segments = field_path::parse(&incomplete.path).unwrap_or_default();
-    let why = draft.origins.iter().rev().find_map(|origin| origin.why(&segments));
-    let reason = match &why {
-        Some(why) if incomplete.text == cue::UNKNOWN => {
-            why.message.strip_prefix(&format!("{}: ", why.path)).unwrap_or(&why.message)
-        }
-        _ => incomplete.text.as_str(),
-    };
+    let (reason, why) = draft.reason(incomplete);
     let message = format!("{what}.{} has no value: {reason}", incomplete.path);
     let (place, hint) = why.map(|why| (why.definition, why.hint)).unwrap_or_default();
     let place = place.unwrap_or_else(|| DefinitionPlace::whole(draft.definition.title()));

@@ -33,6 +33,7 @@ use crate::plan::{Node, Plan};
 const OBJECT_LIMIT: usize = 1000;
 
 /// The owner of the template: for diagnostics.
+#[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) document: &'a Document,
     pub(super) definition: &'a Definition,
@@ -224,7 +225,10 @@ fn drafts(
             Ok(warnings) => found.extend(site.place(warnings)),
             Err(errors) if staged.postpones(index, &errors) => {}
             Err(errors) => {
-                let placed = site.place(errors);
+                let place = |error: Diagnostic| {
+                    culprit(&error, &site, &component.traits[..index]).unwrap_or(site).place_one(error)
+                };
+                let placed = errors.into_iter().map(place).collect();
                 match failed(placed, found) {
                     Outcome::Pending(missing) => return Outcome::Pending(missing),
                     _ => ok = false,
@@ -244,6 +248,14 @@ fn drafts(
         ok = false;
     }
     if ok { Outcome::Drafts(drafts) } else { Outcome::Failed }
+}
+
+/// The earlier trait whose value makes a later one fail.
+fn culprit<'a>(error: &Diagnostic, own: &Site<'a>, earlier: &'a [Trait]) -> Option<Site<'a>> {
+    let title = &error.definition.as_ref()?.definition;
+    let is_other = |trait_: &&Trait| trait_.definition.title() == *title && *title != own.definition.title();
+    let trait_ = earlier.iter().rev().find(is_other)?;
+    Some(Site { definition: &trait_.definition, path: &trait_.path, ..*own })
 }
 
 /// The parameter errors of traits whose component has no workload for them: all other errors may follow from that.
@@ -437,8 +449,11 @@ fn apply(
         return Err(refused.into());
     }
     let unfit = |mut error: Diagnostic| {
-        error.message =
-            format!("trait {:?} does not fit the object it patches: {}", trait_.type_, error.message);
+        let is_own = |place: &DefinitionPlace| place.definition == site.definition.title();
+        if error.definition.as_ref().is_none_or(is_own) {
+            error.message =
+                format!("trait {:?} does not fit the object it patches: {}", trait_.type_, error.message);
+        }
         error
     };
     if let Some(patch) = &made.patch

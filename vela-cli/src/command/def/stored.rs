@@ -86,7 +86,7 @@ async fn get(
 
 async fn missing(cluster: &Cluster, kinds: &[DefinitionKind], name: &str) -> Result<Error> {
     let namespace = cluster.namespace();
-    let error = Error::user(format!("there is no definition {name:?} in namespace {namespace}"));
+    let error = Error::user(format!("there is no definition {name:?} in {}", cluster.place()));
     if namespace != SYSTEM_NAMESPACE && !get(cluster, kinds, SYSTEM_NAMESPACE, name).await?.is_empty() {
         return Ok(error.hint(format!(
             "there is one in {SYSTEM_NAMESPACE}, which every namespace uses: add -n {SYSTEM_NAMESPACE} to mean it"

@@ -12,7 +12,7 @@ pub(super) const APPLICATION: &str = "Application";
 
 pub(super) async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
     let Some(found) = cluster.get(API_VERSION, KIND, None, name).await? else {
-        let message = format!("there is no rollout {name:?} in namespace {}", cluster.namespace());
+        let message = format!("there is no rollout {name:?} in {}", cluster.place());
         return Err(Error::user(message).hint("`kubectl get approllouts -A` lists all of them").into());
     };
     read(found)

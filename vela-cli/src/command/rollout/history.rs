@@ -24,10 +24,7 @@ pub(super) async fn show(
     revisions
         .retain(|revision| revision.labels().get(labels::APP_NAME).is_some_and(|name| name == application));
     if revisions.is_empty() {
-        let message = format!(
-            "there is no revision of application {application:?} in namespace {}",
-            cluster.namespace()
-        );
+        let message = format!("there is no revision of application {application:?} in {}", cluster.place());
         return Err(Error::user(message)
             .hint("`vela ls -A` lists the applications of every namespace")
             .into());
