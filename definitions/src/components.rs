@@ -14,6 +14,14 @@ const JOB: StatusTexts = StatusTexts {
     health: Some(include_str!("../status/job.health.cue")),
     message: Some(include_str!("../status/job.message.cue")),
 };
+const DAPR_COMPONENT: StatusTexts = StatusTexts {
+    health: Some(include_str!("../status/dapr-component.health.cue")),
+    message: Some(include_str!("../status/dapr-component.message.cue")),
+};
+const HARBOR: StatusTexts = StatusTexts {
+    health: Some(include_str!("../status/harbor.health.cue")),
+    message: Some(include_str!("../status/harbor.message.cue")),
+};
 const UNREAD: StatusTexts = StatusTexts { health: None, message: None };
 
 const fn component(
@@ -51,6 +59,22 @@ pub(crate) const COMPONENTS: &[Definition] = &[
         Some(("apps/v1", "DaemonSet")),
         "daemonsets.apps",
         DAEMON_SET,
+    ),
+    component(
+        "dapr-component",
+        "Makes a state store, a broker or another building block of Dapr known to sidecars.",
+        include_str!("../components/dapr-component.cue"),
+        Some(("dapr.io/v1alpha1", "Component")),
+        "components.dapr.io",
+        DAPR_COMPONENT,
+    ),
+    component(
+        "harbor",
+        "Runs Harbor, a registry of images, through the Harbor operator.",
+        include_str!("../components/harbor.cue"),
+        None,
+        "autodetects.core.oam.dev",
+        HARBOR,
     ),
     component(
         "k8s-objects",

@@ -13,6 +13,8 @@ const PODS_AND_CRON: &[&str] =
 const ANY: &[&str] = &["*"];
 
 const UNREAD: StatusTexts = StatusTexts { health: None, message: None };
+const DAPR: StatusTexts =
+    StatusTexts { health: None, message: Some(include_str!("../status/dapr.message.cue")) };
 const GATEWAY: StatusTexts = StatusTexts {
     health: Some(include_str!("../status/gateway.health.cue")),
     message: Some(include_str!("../status/gateway.message.cue")),
@@ -127,6 +129,14 @@ pub(crate) const TRAITS: &[Definition] = &[
         SCALED,
         LEAVES_PODS,
         UNREAD,
+    ),
+    one(
+        "dapr",
+        "Adds a sidecar of Dapr to the workload's pods.",
+        include_str!("../traits/dapr.cue"),
+        PODS_AND_CRON,
+        PATCHES_PODS,
+        DAPR,
     ),
     one(
         "env",

@@ -5,3 +5,5 @@
 mod evaluation;
 #[path = "definitions/manifests.rs"]
 mod manifests;
+#[path = "definitions/operators.rs"]
+mod operators;
