@@ -99,11 +99,18 @@ impl Cluster {
         }
         let served = served.ok_or_else(|| {
             let error = Error::user(format!("{} has no kind {kind} in {api_version}", self.title));
-            let ours = api_version.split_once('/').is_some_and(|(group, _)| group.ends_with("oam.dev"));
-            Failure::from(if ours {
-                error.hint("check the spelling; on a cluster without vela, run `vela install` first")
-            } else {
-                error.hint("check the spelling, or apply the CustomResourceDefinition of that kind first")
+            let group = api_version.split_once('/').map_or("", |(group, _)| group);
+            Failure::from(match group {
+                "dapr.io" => error.hint("check the spelling; `vela install --dapr` brings the kinds of Dapr"),
+                "goharbor.io" => {
+                    error.hint("check the spelling; `vela install --harbor` brings the kinds of Harbor")
+                }
+                ours if ours.ends_with("oam.dev") => {
+                    error.hint("check the spelling; on a cluster without vela, run `vela install` first")
+                }
+                _ => {
+                    error.hint("check the spelling, or apply the CustomResourceDefinition of that kind first")
+                }
             })
         })?;
         if let Ok(mut kinds) = self.kinds.lock() {

@@ -27,6 +27,8 @@ mod everyday;
 mod inside;
 #[path = "cli/offline.rs"]
 mod offline;
+#[path = "cli/operators.rs"]
+mod operators;
 #[path = "cli/rollout.rs"]
 mod rollout;
 #[path = "cli/sandbox.rs"]

@@ -49,8 +49,23 @@ pub(crate) struct Install {
     /// controller is away; with --webhooks or --webhook-url. Without it both versions show what was written
     #[arg(long)]
     pub(crate) webhook_conversion: bool,
-    /// Print the objects instead of applying them
+    /// Install the Dapr operator too: its kinds and rights, and with --dapr-image the operator itself
     #[arg(long)]
+    pub(crate) dapr: bool,
+    /// Image of vela-dapr
+    #[arg(long, value_name = "IMAGE", requires = "dapr")]
+    pub(crate) dapr_image: Option<String>,
+    /// Image of Dapr's sidecars, which vela-dapr then adds to annotated pods
+    #[arg(long, value_name = "IMAGE", requires = "dapr_image")]
+    pub(crate) dapr_sidecar_image: Option<String>,
+    /// Install the Harbor operator too: its kinds and rights, and with --harbor-image the operator itself
+    #[arg(long)]
+    pub(crate) harbor: bool,
+    /// Image of vela-harbor
+    #[arg(long, value_name = "IMAGE", requires = "harbor")]
+    pub(crate) harbor_image: Option<String>,
+    /// Print the objects instead of applying them
+    #[arg(long, visible_alias = "dry-run")]
     pub(crate) print: bool,
 }
 
@@ -73,7 +88,7 @@ pub(crate) enum Grant {
 /// Take vela out of a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct Uninstall {
-    /// Keep the kinds, the applications and what these made; only webhooks, controller, rights and built-in types go
+    /// Keep the kinds, the applications and what these made; only webhooks, controllers, rights and built-in types go
     #[arg(long)]
     pub(crate) keep_crds: bool,
     /// Take the hold off applications that no controller released in time; what they made then stays

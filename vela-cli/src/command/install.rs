@@ -1,5 +1,5 @@
-//! `vela install`: prepares a cluster for applications, and runs the controller there where an image or a place is
-//! given.
+//! `vela install`: prepares a cluster for applications, and runs the controller and other operators there where an image
+//! or a place is given.
 
 use serde_json::Value;
 use vela_core::access::Needs;
@@ -11,6 +11,7 @@ use super::sandbox::stop_asked;
 use crate::args::{Format, Global, Grant, Install};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::installation::operators::{self, DAPR, HARBOR, Operator, Run};
 use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on, block_on_threads};
@@ -19,7 +20,8 @@ const AUTHENTICATE: &str = "--authenticate-application";
 
 pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Result<()> {
     let needs = needs(args);
-    let objects = objects(args, needs)?;
+    let asked = asked(args);
+    let objects = objects(args, needs, &asked)?;
     if args.print {
         let documents =
             objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
@@ -27,8 +29,8 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
     }
     match args.controller {
         // Its requests go on beside each other, as those of a controller in a cluster do.
-        Some(_) => block_on_threads(install(args, needs, &objects, global, screen)),
-        None => block_on(install(args, needs, &objects, global, screen)),
+        Some(_) => block_on_threads(install(args, needs, &asked, &objects, global, screen)),
+        None => block_on(install(args, needs, &asked, &objects, global, screen)),
     }
 }
 
@@ -41,16 +43,42 @@ fn needs(args: &Install) -> Needs {
     }
 }
 
+/// An operator that the flags ask for, and how it runs in the cluster where they say so.
+type Asked<'a> = (&'static Operator, Option<Run<'a>>);
+
+fn asked(args: &Install) -> Vec<Asked<'_>> {
+    let sidecars = args.dapr_sidecar_image.as_deref().map(operators::sidecars).unwrap_or_default();
+    [(args.dapr, &DAPR, &args.dapr_image, sidecars), (args.harbor, &HARBOR, &args.harbor_image, Vec::new())]
+        .into_iter()
+        .filter(|(asked, ..)| *asked)
+        .map(|(_, operator, image, more)| (operator, image.as_deref().map(|image| Run { image, more })))
+        .collect()
+}
+
+fn image_is_named(flag: &str, image: &str, program: &str) -> Result<()> {
+    if image.trim().is_empty() {
+        return Err(Error::user(format!("{flag} is empty"))
+            .hint(format!("name the image of {program}"))
+            .into());
+    }
+    Ok(())
+}
+
 /// Everything that these flags ask for, in the order it is applied.
-fn objects(args: &Install, needs: Needs) -> Result<Vec<Value>> {
+fn objects(args: &Install, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Value>> {
     let mut objects = installation::objects()?;
     objects.extend(installation::access(needs));
-    if let Some(image) = &args.controller_image {
-        if image.trim().is_empty() {
-            return Err(Error::user("--controller-image is empty")
-                .hint("name the image of vela-core")
-                .into());
+    if let Some(image) = &args.dapr_sidecar_image {
+        image_is_named("--dapr-sidecar-image", image, "daprd, such as ghcr.io/dapr/daprd:1.18.3")?;
+    }
+    for (operator, run) in asked {
+        if let Some(run) = run {
+            image_is_named(operator.image_flag, run.image, operator.name)?;
         }
+        objects.extend(operator.objects(run.as_ref(), needs.behalf)?);
+    }
+    if let Some(image) = &args.controller_image {
+        image_is_named("--controller-image", image, "vela-core")?;
         let flags = [
             (args.authenticate_application, AUTHENTICATE),
             (args.allow_cross_namespace, ALLOW_CROSS_NAMESPACE),
@@ -97,12 +125,13 @@ fn objects(args: &Install, needs: Needs) -> Result<Vec<Value>> {
 async fn install(
     args: &Install,
     needs: Needs,
+    asked: &[Asked<'_>],
     objects: &[Value],
     global: &Global,
     screen: &mut Screen,
 ) -> Result<()> {
     let session = Session::open_anywhere(global, Purpose::Read, screen).await?;
-    let done = install_in(&session, args, needs, objects, screen).await;
+    let done = install_in(&session, args, needs, asked, objects, screen).await;
     let closed = session.close().await;
     Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
 }
@@ -111,6 +140,7 @@ async fn install_in(
     session: &Session,
     args: &Install,
     needs: Needs,
+    asked: &[Asked<'_>],
     objects: &[Value],
     screen: &mut Screen,
 ) -> Result<()> {
@@ -119,9 +149,18 @@ async fn install_in(
             .hint("`vela up` starts them, and `vela sandbox run` keeps them running")
             .into());
     }
+    for (operator, _) in asked {
+        operators::refuse_others(&session.cluster, operator, objects).await?;
+    }
     installation::apply(&session.cluster, objects, |line| screen.say(&line)).await?;
     installation::withdraw(&session.cluster, needs, |line| screen.say(&line)).await?;
+    for (operator, run) in asked {
+        if let Some(run) = run {
+            operators::withdraw(&session.cluster, operator, run, |line| screen.say(&line)).await?;
+        }
+    }
     screen.say(&format!("{} objects are as they should be.", objects.len()));
+    missing_images(args, asked, screen);
     if args.controller.is_some() {
         return control(&session.cluster, args, screen).await;
     }
@@ -132,6 +171,19 @@ async fn install_in(
         );
     }
     Ok(())
+}
+
+/// Tells what does not run for want of an image.
+fn missing_images(args: &Install, asked: &[Asked<'_>], screen: &mut Screen) {
+    for (operator, _) in asked.iter().filter(|(_, run)| run.is_none()) {
+        screen.say(&operator.without_image());
+    }
+    if args.dapr_image.is_some() && args.dapr_sidecar_image.is_none() {
+        screen.say(
+            "No --dapr-sidecar-image was given: vela-dapr adds no sidecars to pods. Name that of Dapr, such as \
+             ghcr.io/dapr/daprd:1.18.3, or add the containers yourself.",
+        );
+    }
 }
 
 /// The controllers in this process, until a user stops it.

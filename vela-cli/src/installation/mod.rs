@@ -1,6 +1,8 @@
 //! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
 
+mod deployment;
 mod namespace;
+pub(crate) mod operators;
 pub(crate) mod webhooks;
 
 use std::fmt::Write;
@@ -9,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Value, json};
 use vela_core::access::{ACCOUNT, Needs};
 
+use self::deployment::Program;
 pub(crate) use self::namespace::SYSTEM_NAMESPACE;
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
@@ -91,56 +94,29 @@ pub(crate) async fn withdraw(cluster: &Cluster, needs: Needs, mut report: impl F
 
 /// The controller as a Deployment that works under that account.
 pub(crate) fn controller(image: &str, webhooks: bool, more: &[&str]) -> Vec<Value> {
-    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
     let mut args = vec![
         format!("--health-addr=:{HEALTH_PORT}"),
         format!("--metrics-addr=:{METRICS_PORT}"),
         // Of two that run by mistake, or while one is replaced, one acts.
         "--enable-leader-election".to_owned(),
     ];
-    let mut ports = vec![
-        json!({"name": "health", "containerPort": HEALTH_PORT}),
-        json!({"name": "metrics", "containerPort": METRICS_PORT}),
-    ];
+    let mut ports = vec![("health", HEALTH_PORT), ("metrics", METRICS_PORT)];
     if webhooks {
         args.extend(webhooks::args());
         ports.push(webhooks::port());
     }
     args.extend(more.iter().map(|flag| (*flag).to_owned()));
-    let container = json!({
-        "name": ACCOUNT,
-        "image": image,
-        "args": args,
-        "ports": ports,
-        "livenessProbe": probe("/healthz"),
-        "readinessProbe": probe("/readyz"),
-        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": false,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": true,
-            "runAsNonRoot": true,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-    });
-    let labels = json!({"app.kubernetes.io/name": ACCOUNT});
-    let mut objects = vec![json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": ACCOUNT, "namespace": SYSTEM_NAMESPACE},
-        "spec": {
-            "replicas": 1,
-            // The former one gives its lease back before the next one wants it.
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"serviceAccountName": ACCOUNT, "containers": [container]},
-            },
-        },
+    let mut objects = vec![deployment::deployment(&Program {
+        name: ACCOUNT,
+        namespace: SYSTEM_NAMESPACE,
+        image,
+        args,
+        ports: &ports,
+        // The former one gives its lease back before the next one wants it.
+        recreate: true,
     })];
     if webhooks {
-        objects.push(webhooks::service(&labels));
+        objects.push(webhooks::service(&deployment::labels(ACCOUNT)));
     }
     objects
 }

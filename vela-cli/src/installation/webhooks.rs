@@ -79,11 +79,16 @@ pub(crate) async fn convert_no_more(cluster: &Cluster, object: &Value) -> Result
     if !ours || live.data.pointer("/spec/conversion/strategy").is_none_or(|strategy| strategy != "Webhook") {
         return Ok(());
     }
+    convert_by_none(cluster, registration::CONVERTED).await
+}
+
+/// Has API servers give every version of a kind with the fields it has, and ask no webhook.
+pub(crate) async fn convert_by_none(cluster: &Cluster, crd: &str) -> Result<()> {
     let none = [
         (&["spec", "conversion", "strategy"] as Path, Some(json!("None"))),
         (&["spec", "conversion", "webhook"], None),
     ];
-    cluster.change((api_version, kind), registration::CONVERTED, &none).await
+    cluster.change(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), crd, &none).await
 }
 
 /// The objects in the order they are applied. A first installation registers webhooks last: until then nothing asks for a
@@ -112,9 +117,9 @@ pub(crate) fn args() -> [String; 4] {
     ]
 }
 
-/// The controller's port.
-pub(crate) fn port() -> Value {
-    json!({"name": "webhooks", "containerPort": PORT})
+/// The controller's port and its name.
+pub(crate) fn port() -> (&'static str, u16) {
+    ("webhooks", PORT)
 }
 
 /// The Service of pods with these labels.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::Api;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use vela_apiserver::ApiServer;
 use vela_testkit::Process;
 
@@ -32,6 +33,31 @@ impl Cluster {
         });
         let kubeconfig = person.write("kubeconfig", served.kubeconfig());
         Self { runtime, server, _served: (served, Box::new(pods)), kubeconfig }
+    }
+
+    fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let client = kube::Client::new(self.server.service(), "default");
+        match namespace {
+            "" => Api::all_with(client, &resource),
+            namespace => Api::namespaced_with(client, namespace, &resource),
+        }
+    }
+
+    /// An object as it is stored; of kinds without namespaces, where `namespace` is empty.
+    pub(crate) fn object(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
+        self.runtime.block_on(async {
+            // A kind that is gone has no objects either.
+            let found = self.api(api_version, kind, namespace).get_opt(name).await.unwrap();
+            found.map(|found| serde_json::to_value(found).unwrap())
+        })
+    }
+
+    pub(crate) fn delete(&self, api_version: &str, kind: &str, namespace: &str, name: &str) {
+        self.runtime.block_on(async {
+            self.api(api_version, kind, namespace).delete(name, &DeleteParams::default()).await.unwrap();
+        });
     }
 
     /// Who holds the lease of the controllers.

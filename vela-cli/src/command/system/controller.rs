@@ -1,4 +1,4 @@
-//! The controller as the cluster shows it: its Deployment, and the lease of the one that leads.
+//! A controller as the cluster shows it: its Deployment, and the lease of the one that leads.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -22,9 +22,15 @@ pub(super) struct Controller {
 pub(super) struct Deployment(Value);
 
 impl Controller {
-    pub(super) async fn read(cluster: &Cluster) -> Result<Self> {
-        let deployment = cluster.get("apps/v1", "Deployment", Some(SYSTEM_NAMESPACE), ACCOUNT).await?;
-        let lease = cluster.get("coordination.k8s.io/v1", "Lease", Some(SYSTEM_NAMESPACE), ACCOUNT).await?;
+    /// That of applications.
+    pub(super) async fn of_applications(cluster: &Cluster) -> Result<Self> {
+        Self::read(cluster, SYSTEM_NAMESPACE, ACCOUNT, ACCOUNT).await
+    }
+
+    /// The one with this Deployment, whose leader holds this lease.
+    pub(super) async fn read(cluster: &Cluster, namespace: &str, name: &str, lease: &str) -> Result<Self> {
+        let deployment = cluster.get("apps/v1", "Deployment", Some(namespace), name).await?;
+        let lease = cluster.get("coordination.k8s.io/v1", "Lease", Some(namespace), lease).await?;
         Ok(Self {
             deployment: deployment.map(|one| Deployment(json!(one))),
             lease: lease.map(|one| json!(one)),

@@ -1,14 +1,17 @@
-//! `vela system`: shows the controller of a cluster, and looks for what is wrong with an installation. Changes nothing.
+//! `vela system`: shows the controllers of a cluster, and looks for what is wrong with an installation. Changes nothing.
 
 mod checks;
 mod controller;
 mod findings;
+mod judged;
+mod operators;
 mod webhooks;
 
 use serde_json::{Value, json};
 
-use self::controller::Controller;
+use self::controller::{Controller, Deployment};
 use self::findings::{Finding, State};
+use self::operators::Installed;
 use crate::args::{Format, Global, System};
 use crate::error::{Error, Result};
 use crate::health::Health;
@@ -31,12 +34,14 @@ pub(crate) fn run(args: &System, global: &Global, screen: &mut Screen) -> Result
 async fn info(session: &Session, format: Format, screen: &mut Screen) -> Result<()> {
     let cluster = &session.cluster;
     let kubernetes = cluster.version().await?;
-    let controller = Controller::read(cluster).await?;
+    let controller = Controller::of_applications(cluster).await?;
+    let operators = operators::installed(cluster).await?;
     if format != Format::Table {
         let value = json!({
             "program": {"version": env!("CARGO_PKG_VERSION")},
             "cluster": {"title": cluster.title(), "kubernetes": kubernetes, "sandbox": session.is_sandbox()},
             "controller": controller.value(),
+            "operators": operators.iter().map(Installed::value).collect::<Vec<Value>>(),
         });
         return screen.print(&data(format, &value)?);
     }
@@ -47,14 +52,7 @@ async fn info(session: &Session, format: Format, screen: &mut Screen) -> Result<
     row("kubernetes", kubernetes);
     match controller.deployment() {
         Some(deployment) => {
-            let (health, message) = deployment.health();
-            row(
-                "controller",
-                format!("{} {message}", styled(health.style(), health.word())).trim_end().to_owned(),
-            );
-            row("image", deployment.image().to_owned());
-            row("version", deployment.version().to_owned());
-            row("arguments", deployment.args().join(" "));
+            described("controller", deployment).into_iter().for_each(|(what, value)| row(what, value))
         }
         None if session.is_sandbox() => row("controller", "part of the sandbox".to_owned()),
         None => row("controller", "no Deployment in the cluster".to_owned()),
@@ -62,7 +60,30 @@ async fn info(session: &Session, format: Format, screen: &mut Screen) -> Result<
     if let Some(leader) = controller.leader() {
         row("leader", leader.to_owned());
     }
+    for Installed { operator, controller } in &operators {
+        match controller.deployment() {
+            Some(deployment) => {
+                described(operator.name, deployment).into_iter().for_each(|(what, value)| row(what, value))
+            }
+            None => row(operator.name, "no Deployment in the cluster".to_owned()),
+        }
+        if let Some(leader) = controller.leader() {
+            row("leader", leader.to_owned());
+        }
+    }
     screen.print(&table.render())
+}
+
+/// The lines about a Deployment; `name` is what it runs.
+fn described<'a>(name: &'a str, deployment: &Deployment) -> [(&'a str, String); 4] {
+    let (health, message) = deployment.health();
+    let health = format!("{} {message}", styled(health.style(), health.word()));
+    [
+        (name, health.trim_end().to_owned()),
+        ("image", deployment.image().to_owned()),
+        ("version", deployment.version().to_owned()),
+        ("arguments", deployment.args().join(" ")),
+    ]
 }
 
 async fn diagnose(session: &Session, format: Format, screen: &mut Screen) -> Result<()> {

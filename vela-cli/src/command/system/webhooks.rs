@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 
 use super::findings::Finding;
+use super::judged::AGAIN;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::pointer::text;
 
 const ABOUT: &str = "webhooks";
-const GROUP: &str = "admissionregistration.k8s.io/v1";
+pub(super) const GROUP: &str = "admissionregistration.k8s.io/v1";
 const CONTROLLER_ADDS: &str = "the controller adds it when it runs with --use-webhook; look at its log, or run `vela install` without --webhooks";
 
 pub(super) async fn check(cluster: &Cluster) -> Result<Vec<Finding>> {
@@ -23,20 +24,7 @@ pub(super) async fn check(cluster: &Cluster) -> Result<Vec<Finding>> {
             }
             let object = json!(configuration);
             let title = format!("{kind} {}", text(&object, "/metadata/name"));
-            let hooks = object["webhooks"].as_array().cloned().unwrap_or_default();
-            let mut found = Vec::new();
-            if hooks.iter().any(|hook| text(hook, "/clientConfig/caBundle").is_empty()) {
-                let message = format!("{title} has no CA bundle, so API servers cannot call the controller");
-                found.push(Finding::wrong(ABOUT, message, CONTROLLER_ADDS));
-            }
-            if let Some(service) = missing_service(cluster, &hooks).await? {
-                let message = format!("{title} calls the Service {service}, which is not there");
-                found.push(Finding::wrong(
-                    ABOUT,
-                    message,
-                    "run `vela install` with the flags of this installation again",
-                ));
-            }
+            let found = faults(cluster, ABOUT, &title, &object, CONTROLLER_ADDS).await?;
             fine += usize::from(found.is_empty());
             findings.extend(found);
         }
@@ -49,6 +37,27 @@ pub(super) async fn check(cluster: &Cluster) -> Result<Vec<Finding>> {
         findings.push(Finding::right(ABOUT, message));
     }
     Ok(findings)
+}
+
+/// Why API servers cannot call the webhooks of a configuration. `adds` says who adds a CA bundle.
+pub(super) async fn faults(
+    cluster: &Cluster,
+    about: &'static str,
+    title: &str,
+    configuration: &Value,
+    adds: &str,
+) -> Result<Vec<Finding>> {
+    let hooks = configuration["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut found = Vec::new();
+    if hooks.iter().any(|hook| text(hook, "/clientConfig/caBundle").is_empty()) {
+        let message = format!("{title} has no CA bundle, so API servers cannot call the controller");
+        found.push(Finding::wrong(about, message, adds));
+    }
+    if let Some(service) = missing_service(cluster, hooks).await? {
+        let message = format!("{title} calls the Service {service}, which is not there");
+        found.push(Finding::wrong(about, message, AGAIN));
+    }
+    Ok(found)
 }
 
 /// The first Service that the webhooks name and that is not there.

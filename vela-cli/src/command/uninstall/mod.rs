@@ -1,7 +1,11 @@
-//! `vela uninstall`: applications, webhooks, controller, kinds go, in this order; what is left is told.
+//! `vela uninstall`: applications, other operators, webhooks, controller, kinds go, in this order; what is left is told.
 //!
 //! The order is what matters: a finalizer is taken off by the controller, so the controller stays until nothing holds one, and
 //! the kinds once no reader needs them. Where that does not come about in time nothing further is taken away.
+
+mod names;
+mod objects;
+mod operators;
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -9,9 +13,12 @@ use vela_core::access::Needs;
 use vela_crds::labels::WEBHOOKS_OF_CORE;
 use vela_webhooks::registration::{AUTHORS, TRAIT_INJECTOR};
 
+use self::names::named;
+use self::objects::{all, take};
 use crate::args::{Global, Uninstall};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::installation::operators::OPERATORS;
 use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
 use crate::pointer::text;
 use crate::screen::Screen;
@@ -25,9 +32,6 @@ const HOLDING: [(&str, &str); 4] = [
     ("core.oam.dev/v1beta1", "AppRollout"),
     ("standard.oam.dev/v1alpha1", "RolloutTrait"),
 ];
-/// Objects that are named one by one; of more only the number is told.
-const NAMED_AT_MOST: usize = 20;
-
 pub(crate) fn run(args: &Uninstall, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
         let session = Session::open_anywhere(global, Purpose::Read, screen).await?;
@@ -50,6 +54,10 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
         } else {
             end(cluster, api_version, kind, args, screen).await?;
         }
+    }
+    let mut of_operators = Vec::new();
+    for operator in OPERATORS {
+        of_operators.extend(operators::remove(cluster, operator, args.keep_crds, screen).await?);
     }
     // From here on no finalizer is left, or everything is kept as it is.
     for name in [WEBHOOKS_OF_CORE, TRAIT_INJECTOR, AUTHORS] {
@@ -82,20 +90,12 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
             take(cluster, kind, screen).await?;
         }
     }
-    left(&kept, kinds.len(), args, screen);
+    left(&kept, kinds.len(), of_operators, args, screen);
     Ok(())
 }
 
 fn is_kind(object: &Value) -> bool {
     text(object, "/kind") == "CustomResourceDefinition"
-}
-
-/// The objects of a kind in every namespace; none where the cluster does not know it.
-async fn all(cluster: &Cluster, api_version: &str, kind: &str) -> Result<Vec<DynamicObject>> {
-    if !cluster.knows(api_version, kind).await? {
-        return Ok(Vec::new());
-    }
-    cluster.list(api_version, kind, None).await
 }
 
 /// Deletes the objects of a kind and waits until their controller has ended each.
@@ -178,32 +178,7 @@ fn is_ours(finalizer: &str) -> bool {
     finalizer.contains("oam.dev")
 }
 
-/// Deletes an object that `vela install` may have made, and says so if it was there.
-async fn take(cluster: &Cluster, object: &Value, screen: &mut Screen) -> Result<()> {
-    let (api_version, kind, name) =
-        (text(object, "/apiVersion"), text(object, "/kind"), text(object, "/metadata/name"));
-    // With its kind a built-in type is gone already.
-    if !cluster.knows(api_version, kind).await? {
-        return Ok(());
-    }
-    let namespace = Some(text(object, "/metadata/namespace")).filter(|namespace| !namespace.is_empty());
-    if cluster.delete(api_version, kind, namespace, name).await?.is_some() {
-        screen.say(&format!("{kind} {name} deleted"));
-    }
-    Ok(())
-}
-
-/// The first names, and how many more there are.
-fn named(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(NAMED_AT_MOST);
-    let mut shown = names.take(NAMED_AT_MOST).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        shown.push_str(&format!(" and {more} more"));
-    }
-    shown
-}
-
-fn left(kept: &[String], kinds: usize, args: &Uninstall, screen: &mut Screen) {
+fn left(kept: &[String], kinds: usize, of_operators: Vec<String>, args: &Uninstall, screen: &mut Screen) {
     let mut left = vec![format!("the namespace {SYSTEM_NAMESPACE} with whatever else is in it")];
     if args.keep_crds {
         left.push(format!("{kinds} kinds"));
@@ -214,6 +189,7 @@ fn left(kept: &[String], kinds: usize, args: &Uninstall, screen: &mut Screen) {
             named(kept.iter().cloned())
         ));
     }
+    left.extend(of_operators);
     screen.say(&format!("Left in the cluster: {}.", left.join("; ")));
 }
 
@@ -281,12 +257,5 @@ mod tests {
         };
         let gone = tokio::time::timeout(std::time::Duration::from_secs(60), gone).await;
         assert!(gone.is_ok(), "its kind is gone, and that of its record");
-    }
-
-    #[test]
-    fn of_many_names_the_number_is_told() {
-        let names: Vec<String> = (0..23).map(|number| format!("a{number}")).collect();
-        let text = named(names.into_iter());
-        assert!(text.starts_with("a0, a1, ") && text.ends_with("a19 and 3 more"), "{text}");
     }
 }
