@@ -151,21 +151,26 @@ fn applications_may_make_the_kinds_of_installed_operators() {
 }
 
 #[test]
-fn operators_are_shown_and_what_is_wrong_with_them() {
+fn an_operator_that_no_program_runs_is_found() {
     let person = Person::new();
     let cluster = Cluster::new(&person);
     let at = At(&person, &cluster);
-    let said = at.vela(&["install", "--dapr", "--harbor"]).ok();
-    for words in
-        ["No --dapr-image was given: run vela-dapr yourself", "ServiceAccount harbor-operator/vela-harbor"]
-    {
+    let said = at.vela(&["install", "--harbor"]).ok();
+    for words in ["No --harbor-image was given: run vela-harbor yourself", "harbor-operator/vela-harbor"] {
         assert!(said.err.contains(words) || said.out.contains(words), "{words}: {said:?}");
     }
     let found = at.findings("vela-harbor");
     assert!(found.iter().any(|one| one.contains("wrong: \"nothing acts on its kinds")), "{found:?}");
     assert!(found.iter().any(|one| one.starts_with("right: \"all 15 kinds")), "{found:?}");
-    assert!(at.vela(&["system", "info"]).ok().out.contains("vela-dapr"));
+    let table = at.vela(&["system", "info"]).ok().out;
+    assert!(table.contains("vela-harbor") && !table.contains("vela-dapr"), "{table}");
+}
 
+#[test]
+fn operators_are_shown_and_what_is_wrong_with_them() {
+    let person = Person::new();
+    let cluster = Cluster::new(&person);
+    let at = At(&person, &cluster);
     at.vela(&[&["install"], &IMAGES[..]].concat()).ok();
     until("the operators are healthy", || {
         let info: Value = serde_json::from_str(&at.vela(&["system", "info", "-o", "json"]).ok().out).unwrap();
@@ -182,13 +187,21 @@ fn operators_are_shown_and_what_is_wrong_with_them() {
     assert!(found.iter().any(|one| one.starts_with("right: \"all 5 roles")), "{found:?}");
     let wrong = found.iter().filter(|one| one.starts_with("wrong")).count();
     assert_eq!(wrong, 1, "{found:?}");
+}
 
-    // Without sidecars nothing answers for the injector any more.
+#[test]
+fn an_injector_that_no_flag_asks_for_is_taken_away() {
+    let person = Person::new();
+    let cluster = Cluster::new(&person);
+    let at = At(&person, &cluster);
+    at.vela(&[&["install"], &IMAGES[..5]].concat()).ok();
+    let injector = || cluster.object("v1", "Service", "dapr-system", "dapr-sidecar-injector");
+    assert!(injector().is_some());
     let said = at.vela(&["install", "--dapr", "--dapr-image", "x/vela-dapr:1"]).ok();
     let report = format!("{}{}", said.out, said.err);
     assert!(report.contains("Service dapr-sidecar-injector taken away"), "{report}");
     assert!(report.contains("No --dapr-sidecar-image was given"), "{report}");
-    assert!(cluster.object("v1", "Service", "dapr-system", "dapr-sidecar-injector").is_none());
+    assert!(injector().is_none());
 }
 
 fn registration(kind: &str, name: &str, (label, whose): (&str, &str)) -> Value {
@@ -216,7 +229,7 @@ fn uninstall_takes_operators_and_no_object_of_a_user() {
     for words in [
         "Deployment vela-dapr deleted",
         "MutatingWebhookConfiguration dapr-sidecar-injector deleted",
-        "1 kinds of Dapr with Subscription default/orders",
+        "1 kind of Dapr with Subscription default/orders",
         "the namespace harbor-operator",
     ] {
         assert!(report.contains(words), "{words} is not in\n{report}");

@@ -103,12 +103,13 @@ async fn kinds(
             webhooks::convert_by_none(cluster, text(&kind, "/metadata/name")).await?;
         }
     }
+    let kinds = if stay == 1 { "1 kind".to_owned() } else { format!("{stay} kinds") };
+    let product = operator.product;
     Ok(match (stay, objects.is_empty()) {
         (0, _) => Vec::new(),
-        (stay, true) => vec![format!("{stay} kinds of {}", operator.product)],
-        (stay, false) => vec![format!(
-            "without an operator, {stay} kinds of {} with {} (`vela uninstall` takes a kind away once it has none)",
-            operator.product,
+        (_, true) => vec![format!("{kinds} of {product}")],
+        (_, false) => vec![format!(
+            "without an operator, {kinds} of {product} with {} (`vela uninstall` takes a kind away once it has none)",
             named(objects.into_iter())
         )],
     })
