@@ -36,6 +36,9 @@ pub(crate) enum Error {
     /// The object is there and cannot be shown.
     #[error("{0}")]
     Unreadable(String),
+    /// The cluster has no such thing.
+    #[error("{0}")]
+    NotSupported(String),
     /// Too many streams are open.
     #[error("{0} streams of events are open, and no more are served; close a page and try again")]
     TooManyStreams(usize),
@@ -45,6 +48,14 @@ pub(crate) enum Error {
     /// The cluster took too long.
     #[error("the cluster did not answer within {0} s; try again")]
     Timeout(u64),
+    /// The cluster gives no log of one container.
+    #[error("the cluster could not give {what}: {source}")]
+    NoLog {
+        /// Of which container.
+        what: String,
+        /// What the client said.
+        source: kube::Error,
+    },
     /// The cluster refused.
     #[error("the cluster could not give {what}: {source}")]
     Cluster {
@@ -69,13 +80,14 @@ impl Error {
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
             Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotListed(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
-            Self::Cluster { source: kube::Error::Api(status), .. } if status.code == 403 => {
-                StatusCode::FORBIDDEN
-            }
-            Self::Cluster { .. } => StatusCode::BAD_GATEWAY,
+            Self::Cluster { source, .. } | Self::NoLog { source, .. } => match source {
+                kube::Error::Api(status) if status.code == 403 => StatusCode::FORBIDDEN,
+                _ => StatusCode::BAD_GATEWAY,
+            },
         }
     }
 
@@ -88,6 +100,7 @@ impl Error {
             StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
             StatusCode::UNPROCESSABLE_ENTITY => "Invalid",
             StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
+            StatusCode::NOT_IMPLEMENTED => "NotImplemented",
             StatusCode::GATEWAY_TIMEOUT => "Timeout",
             StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
             _ => "InternalError",

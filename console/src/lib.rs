@@ -24,7 +24,8 @@ mod route;
 mod serve;
 mod server;
 mod stream;
+mod text;
 
 pub use access::Access;
-pub use serve::Console;
+pub use serve::{Console, Options};
 pub use server::Server;

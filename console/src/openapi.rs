@@ -8,6 +8,7 @@ use crate::data::Health;
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
 use crate::data::definitions::{DefinitionList, Described};
 use crate::data::events::EventList;
+use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
@@ -71,6 +72,8 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
 fn parameter(name: &str) -> Value {
     match name {
         "limit" => json!({"type": "integer", "minimum": 1, "maximum": PAGE_AT_MOST, "default": PAGE}),
+        "tail" => json!({"type": "integer", "minimum": 1, "maximum": TAIL_AT_MOST, "default": TAIL}),
+        "follow" | "previous" | "timestamps" => json!({"type": "boolean", "default": false}),
         "health" => json!({"type": "string", "enum": Health::ALL.map(Health::as_str)}),
         _ => json!({"type": "string"}),
     }
@@ -87,6 +90,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Tree => of::<Tree>(schemas),
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
+        Endpoint::Logs => return ("text/event-stream", of::<LogLine>(schemas)),
         Endpoint::Compare => of::<Comparison>(schemas),
         Endpoint::Definitions => of::<DefinitionList>(schemas),
         Endpoint::Definition => of::<Described>(schemas),

@@ -49,6 +49,16 @@ impl Query {
         }
     }
 
+    /// The value of a switch, which is `true` or `false`.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
+        match self.text(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(text) => Err(Error::BadRequest(format!("{name}: {text:?} is neither true nor false"))),
+        }
+    }
+
     /// Refuses what the route does not know.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), Error> {
         match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {
@@ -103,6 +113,7 @@ mod tests {
         assert_eq!(query.text("search"), Some("a b/c"));
         assert_eq!(query.number("limit", 50).unwrap(), Some(20));
         assert_eq!(query.text("empty"), None);
+        assert!(query.flag("limit").is_err() && query.flag("empty").unwrap().is_none());
         assert!(query.number("limit", 10).unwrap_err().to_string().contains("no number from 1 to 10"));
         assert!(
             query.only(&["search", "limit"]).is_err() && query.only(&["search", "limit", "empty"]).is_ok()

@@ -15,6 +15,8 @@ pub(crate) enum Endpoint {
     ApplicationPage,
     /// Page: two revisions of an application.
     ComparePage,
+    /// Page: the logs of an application.
+    LogsPage,
     /// Page: the types.
     DefinitionsPage,
     /// Page: the parameters of a type.
@@ -39,6 +41,8 @@ pub(crate) enum Endpoint {
     Revisions,
     /// The difference of two.
     Compare,
+    /// The lines that its containers write.
+    Logs,
     /// The types.
     Definitions,
     /// One type.
@@ -66,6 +70,7 @@ pub(crate) struct Route {
 
 const LIST: &[&str] = &["namespace", "search", "health", "limit", "continue"];
 const LIST_OF_NAMESPACE: &[&str] = &["search", "health", "limit", "continue"];
+const LOGS: &[&str] = &["component", "pod", "container", "tail", "follow", "previous", "timestamps"];
 const TWO: &[&str] = &["from", "to"];
 
 const fn route(
@@ -78,7 +83,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 21] = [
+pub(crate) const ROUTES: [Route; 23] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -92,6 +97,12 @@ pub(crate) const ROUTES: [Route; 21] = [
         "/namespaces/{namespace}/applications/{name}/compare",
         TWO,
         "Page: the difference of two revisions",
+    ),
+    route(
+        Endpoint::LogsPage,
+        "/namespaces/{namespace}/applications/{name}/logs",
+        LOGS,
+        "Page: the logs of an application",
     ),
     route(Endpoint::DefinitionsPage, "/definitions", &[], "Page: the types"),
     route(
@@ -144,6 +155,12 @@ pub(crate) const ROUTES: [Route; 21] = [
         "/api/v1/namespaces/{namespace}/applications/{name}/compare",
         TWO,
         "The difference of two revisions, field by field",
+    ),
+    route(
+        Endpoint::Logs,
+        "/api/v1/namespaces/{namespace}/applications/{name}/logs",
+        LOGS,
+        "What the containers of an application write, line by line, as server-sent events",
     ),
     route(
         Endpoint::Definitions,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::stream::BoxStream;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use kube::Client;
 use tokio::sync::Semaphore;
@@ -15,6 +16,7 @@ use vela_runtime::{Cache, Discovery, clock};
 use crate::access::Access;
 use crate::answer::{Body, failure, html, json, response, whole};
 use crate::data::applications::{Applications, Filter, PAGE, PAGE_AT_MOST};
+use crate::data::logs::{self, Line, Wanted};
 use crate::data::tree::{self, Tree};
 use crate::data::view::{ApplicationView, ApplicationWithTree, view};
 use crate::data::{Health, definitions, events, revisions};
@@ -25,8 +27,20 @@ use crate::{openapi, pages, stream};
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);
+/// As `vela logs` says it.
+const SIMULATED: &str = "the pods of the sandbox are simulated: no container runs, and none writes a log; the objects of the \
+                         application say how they are";
 /// Streams of events at once.
 const STREAMS: usize = 256;
+
+/// What the console shows, and of which cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only applications of this namespace.
+    pub namespace: Option<String>,
+    /// The pods of the cluster are simulated: no container runs.
+    pub simulated_pods: bool,
+}
 
 /// The console over one cluster.
 #[derive(Clone)]
@@ -36,7 +50,7 @@ pub struct Console {
 
 struct Inner {
     client: Client,
-    namespace: Option<String>,
+    options: Options,
     discovery: Discovery,
     cache: Cache,
     applications: Applications,
@@ -51,14 +65,14 @@ impl std::fmt::Debug for Console {
 }
 
 impl Console {
-    /// A console that reads with the rights of the client, in one namespace or in all; it follows the applications from
-    /// now on, so it is made inside of an event loop.
-    pub fn new(client: Client, namespace: Option<String>, access: Access) -> Self {
+    /// A console that reads with the rights of the client; it follows the applications from now on, so it is made inside
+    /// of an event loop.
+    pub fn new(client: Client, options: Options, access: Access) -> Self {
         let cache = Cache::new(client.clone());
-        let applications = Applications::watch(&cache, namespace.clone());
+        let applications = Applications::watch(&cache, options.namespace.clone());
         let discovery = Discovery::new(client.clone());
         let streams = Arc::new(Semaphore::new(STREAMS));
-        Self { inner: Arc::new(Inner { client, namespace, discovery, cache, applications, access, streams }) }
+        Self { inner: Arc::new(Inner { client, options, discovery, cache, applications, access, streams }) }
     }
 
     /// Follows the applications no longer.
@@ -175,6 +189,12 @@ impl Console {
                     _ => page(pages::compare(namespace, name, &found)),
                 }
             }
+            Endpoint::Logs => {
+                let wanted = Wanted::read(query)?;
+                let body = stream::lines(self.logs(namespace, name, &wanted).await?, self.place()?);
+                Ok(response(StatusCode::OK, "text/event-stream", body))
+            }
+            Endpoint::LogsPage => page(self.logs_page(namespace, name, query).await?),
             Endpoint::Definitions => Ok(json(StatusCode::OK, &self.definitions().await?)),
             Endpoint::DefinitionsPage => page(pages::definitions(&self.definitions().await?)),
             Endpoint::Definition | Endpoint::DefinitionPage => {
@@ -217,13 +237,45 @@ impl Console {
         tree::read(&self.inner.client, &self.inner.discovery, namespace, name).await
     }
 
+    /// The lines that are asked for; the first of them come with the stream.
+    async fn logs(
+        &self,
+        namespace: &str,
+        name: &str,
+        wanted: &Wanted,
+    ) -> Result<BoxStream<'static, Line>, Error> {
+        self.view(namespace, name).await?;
+        if self.inner.options.simulated_pods {
+            return Err(Error::NotSupported(SIMULATED.to_owned()));
+        }
+        let Inner { client, discovery, .. } = &*self.inner;
+        let tree = self.tree(namespace, name).await?;
+        let sources = logs::sources(client, discovery, name, &tree, wanted).await?;
+        Ok(logs::open(client, sources, wanted).await)
+    }
+
+    async fn logs_page(&self, namespace: &str, name: &str, query: &Query) -> Result<String, Error> {
+        let wanted = Wanted::read(query)?;
+        let tree = self.tree(namespace, name).await?;
+        // The page is whole without a script; the script follows the log where the page does not say otherwise.
+        let found = match self.logs(namespace, name, &Wanted { follow: None, ..wanted.clone() }).await {
+            Ok(lines) => Ok(logs::first(lines).await),
+            // A name that is no application has no page.
+            Err(error) => {
+                self.view(namespace, name).await?;
+                Err(error)
+            }
+        };
+        Ok(pages::logs(namespace, name, &tree, &wanted, &found))
+    }
+
     async fn whole(&self, namespace: &str, name: &str) -> Result<ApplicationWithTree, Error> {
         let application = self.view(namespace, name).await?;
         Ok(ApplicationWithTree { application, tree: self.tree(namespace, name).await? })
     }
 
     async fn definitions(&self) -> Result<definitions::DefinitionList, Error> {
-        definitions::list(&self.inner.client, self.inner.namespace.as_deref()).await
+        definitions::list(&self.inner.client, self.inner.options.namespace.as_deref()).await
     }
 }
 

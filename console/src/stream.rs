@@ -1,4 +1,4 @@
-//! Server-sent events: changes of applications, and one application whenever it or its objects changed.
+//! Server-sent events: changes of applications, one application whenever it or its objects changed, and lines of logs.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::stream::{Stream, StreamExt as _, unfold};
+use futures::stream::{BoxStream, Stream, StreamExt as _, unfold};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::answer::Body;
 use crate::data::applications::WatchEvent;
+use crate::data::logs::Line;
 use crate::error::Error;
 
 /// A stream without news says that it is there.
@@ -94,6 +95,23 @@ where
                 }
             }
         }
+    });
+    body(events)
+}
+
+/// The lines of logs as they come; says at the end that there are no more, so that a browser does not ask again.
+pub(crate) fn lines(lines: BoxStream<'static, Line>, place: Place) -> Body {
+    let end = Instant::now() + LONGEST;
+    let events = unfold(Some((lines, place)), move |state| async move {
+        let (mut lines, place) = state?;
+        let text = match timeout_at((Instant::now() + HEARTBEAT).min(end), lines.next()).await {
+            _ if Instant::now() >= end => return None,
+            Err(_) => ":\n\n".to_owned(),
+            Ok(Some(Ok(line))) => event("line", &line),
+            Ok(Some(Err(error))) => event("failed", &error.to_json()),
+            Ok(None) => return Some(("event: end\ndata: {}\n\n".to_owned(), None)),
+        };
+        Some((text, Some((lines, place))))
     });
     body(events)
 }

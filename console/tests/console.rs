@@ -5,5 +5,7 @@
 mod answers;
 #[path = "console/cluster.rs"]
 mod cluster;
+#[path = "console/logs.rs"]
+mod logs;
 #[path = "console/refusals.rs"]
 mod refusals;

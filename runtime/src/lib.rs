@@ -29,6 +29,7 @@
 //! | [`webhook`] | requests of an API server over TLS → what a handler says about them |
 //! | [`computations`] | places and memory of a process → an allowance for each computation |
 //! | [`kubeconfig`] | an error about access to a cluster → what may be told of it |
+//! | [`pod_log`] | a container of a pod → the lines of its log |
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
@@ -58,6 +59,7 @@ pub mod metrics;
 pub mod openapi;
 pub mod owner;
 mod packed;
+pub mod pod_log;
 mod predicate;
 pub mod queue;
 mod resync;

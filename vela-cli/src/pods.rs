@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use vela_crds::labels;
+use vela_runtime::pod_log;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -36,9 +37,7 @@ impl Pod {
 
     /// The names of its containers, those that run before the others first.
     pub(crate) fn containers(&self) -> Vec<&str> {
-        let lists = ["/spec/initContainers", "/spec/containers"].map(|path| self.object.pointer(path));
-        let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
-        all.map(|container| text(container, "/name")).collect()
+        pod_log::containers(&self.object)
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod applications;
 pub(crate) mod definitions;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod logs;
 pub(crate) mod revisions;
 pub(crate) mod secrets;
 pub(crate) mod tree;

@@ -72,14 +72,19 @@ pub(crate) struct Tree {
 impl Tree {
     /// Every node, parents before their children.
     pub(crate) fn nodes(&self) -> Vec<&Node> {
-        let mut open: Vec<&Node> = self.objects.iter().rev().collect();
-        let mut all = Vec::new();
-        while let Some(node) = open.pop() {
-            all.push(node);
-            open.extend(node.children.iter().rev());
-        }
-        all
+        below(&self.objects)
     }
+}
+
+/// These nodes and all below them, parents before their children.
+pub(crate) fn below(roots: &[Node]) -> Vec<&Node> {
+    let mut open: Vec<&Node> = roots.iter().rev().collect();
+    let mut all = Vec::new();
+    while let Some(node) = open.pop() {
+        all.push(node);
+        open.extend(node.children.iter().rev());
+    }
+    all
 }
 
 /// Reads the tree of an application.

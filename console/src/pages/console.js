@@ -53,7 +53,38 @@
     setTimeout(() => { isReading = false; if (isDue) { isDue = false; changed(); } }, SHORTEST_PAUSE);
   };
 
+  // Lines of logs are only ever text; the oldest go where there are too many.
+  const LINES_AT_MOST = 5000;
+  const follow = (log) => {
+    const events = new EventSource(log.dataset.log);
+    const add = (bad, where, text) => {
+      const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+      const line = document.createElement("p");
+      if (bad) line.className = "bad";
+      if (where) {
+        const from = document.createElement("span");
+        from.className = "dim";
+        from.textContent = where + " ";
+        line.append(from);
+      }
+      line.append(text);
+      log.append(line);
+      while (log.childElementCount > LINES_AT_MOST) log.firstElementChild.remove();
+      if (isAtEnd) log.scrollTop = log.scrollHeight;
+    };
+    // The stream begins with the last lines, after a broken connection, too.
+    events.addEventListener("ready", () => { log.replaceChildren(); say("Live"); });
+    events.addEventListener("line", (event) => {
+      const { pod, container, text } = JSON.parse(event.data);
+      add(false, pod + " " + container, text);
+    });
+    events.addEventListener("failed", (event) => add(true, "", JSON.parse(event.data).message));
+    events.addEventListener("end", () => { events.close(); say("Every log has ended."); });
+    events.addEventListener("error", () => say("Not live: the console does not answer."));
+  };
+
   localTimes(document);
+  for (const log of document.querySelectorAll("[data-log]")) follow(log);
   const watch = document.body.dataset.watch;
   if (!watch) return;
   let wasOpen = false;

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::text::plain;
+
 /// HTML that is being written. Markup comes from this program alone, which the type of [`Html::raw`] makes sure of;
 /// everything else goes through [`Html::text`].
 #[derive(Debug, Default)]
@@ -28,12 +30,7 @@ impl Html {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
-                '\n' | '\t' => self.0.push(c),
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
-                    self.0.push('\u{fffd}')
-                }
-                c if c.is_control() => self.0.push('\u{fffd}'),
-                c => self.0.push(c),
+                c => self.0.push(plain(c)),
             }
         }
         self

@@ -5,11 +5,13 @@ mod compare;
 mod definitions;
 mod frame;
 mod html;
+mod logs;
 mod overview;
 
 pub(crate) use application::application;
 pub(crate) use compare::compare;
 pub(crate) use definitions::{definition, definitions};
+pub(crate) use logs::logs;
 pub(crate) use overview::overview;
 
 use crate::error::Error;

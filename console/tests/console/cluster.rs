@@ -1,17 +1,18 @@
 //! A cluster in this process, a console over it, and a browser with a session.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use vela_apiserver::ApiServer;
-use vela_console::{Access, Console};
+use vela_console::{Access, Console, Options};
 use vela_runtime::Discovery;
 
 /// What no answer may hold.
@@ -22,10 +23,11 @@ const COOKIE: &str = "vela-console-8080=session";
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-type Body = UnsyncBoxBody<Bytes, std::convert::Infallible>;
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) struct Cluster {
-    _server: ApiServer,
+    server: ApiServer,
     client: Client,
     discovery: Discovery,
     console: Console,
@@ -54,8 +56,53 @@ impl Cluster {
             crd["kind"] = json!("CustomResourceDefinition");
             create(&client, &discovery, crd).await;
         }
-        let console = Console::new(client.clone(), None, access);
-        Self { _server: server, client, discovery, console }
+        let console = Console::new(client.clone(), Options::default(), access);
+        Self { server, client, discovery, console }
+    }
+
+    /// With pods that write logs, which the embedded API server has not: each container answers the query it was asked by,
+    /// what `text` makes of it.
+    pub(crate) async fn with_logs(text: fn(&str) -> Option<String>) -> Self {
+        let mut cluster = Self::with_shop().await;
+        let service = cluster.server.service();
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let asked = request.uri().path_and_query().map(|uri| uri.as_str().to_owned()).unwrap_or_default();
+            let service = service.clone();
+            async move {
+                let log = asked.contains("/log?").then(|| text(&asked));
+                let (status, text) = match log {
+                    None => {
+                        let answer = service.oneshot(request).await?;
+                        return Ok::<_, Infallible>(
+                            answer.map(|body| body.map_err(Into::into).boxed_unsync()),
+                        );
+                    }
+                    Some(Some(text)) => (200, text),
+                    Some(None) => (
+                        403,
+                        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                        "message": "pods \"cart-abc\" is forbidden", "reason": "Forbidden", "code": 403})
+                        .to_string(),
+                    ),
+                };
+                let body: UnsyncBoxBody<Bytes, BoxError> =
+                    Full::from(text).map_err(Into::into).boxed_unsync();
+                Ok(Response::builder().status(status).body(body).unwrap())
+            }
+        });
+        cluster.serve(Client::new(service, "default"), Options::default()).await;
+        cluster
+    }
+
+    /// Another console in place of the one there is.
+    pub(crate) async fn serve(&mut self, client: Client, options: Options) {
+        let access = Access::new("token".into(), "session".into(), HOST.parse().unwrap());
+        self.console.close().await;
+        self.console = Console::new(client, options, access);
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// With an application that waits in its workflow, its record and objects, two revisions and a type.

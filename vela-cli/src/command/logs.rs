@@ -1,12 +1,9 @@
 //! `vela logs`: prints what the containers of an application write, of all its pods or of some.
 
-use std::fmt::Write as _;
-use std::pin::Pin;
-
+use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, SelectAll};
-use futures::{AsyncBufRead, AsyncBufReadExt as _, StreamExt as _};
-use http::Request;
-use serde_json::Value;
+use kube::api::LogParams;
+use vela_runtime::pod_log;
 
 use crate::applications::find_any;
 use crate::args::{Global, Logs};
@@ -14,14 +11,11 @@ use crate::cluster::Cluster;
 use crate::containers::{Wanted, simulated};
 use crate::error::{Error, Failure, Result};
 use crate::pods::{self, Pod};
-use crate::pointer::text;
 use crate::screen::{DIM, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
 
 /// Containers that are followed at once: each needs a connection to the cluster.
 const MOST_STREAMS: usize = 100;
-/// Bytes of one line; a longer one is printed in pieces.
-const LONGEST_LINE: usize = 64 * 1024;
 
 /// One container of a pod.
 struct Source {
@@ -97,7 +91,7 @@ fn chosen(pods: &[Pod], args: &Logs) -> Result<Vec<Source>> {
     for pod in &wanted {
         let all = pod.containers();
         // Containers that have not begun have no log, and asking for it is an error.
-        let begun = |container: &&str| has_begun(&pod.object, container);
+        let begun = |container: &&str| pod_log::has_begun(&pod.object, container);
         let of_pod =
             all.iter().copied().filter(|one| args.container.as_ref().is_none_or(|wanted| one == wanted));
         sources.extend(of_pod.filter(|one| args.container.is_some() || begun(one)).map(|container| Source {
@@ -124,74 +118,24 @@ fn chosen(pods: &[Pod], args: &Logs) -> Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// Does the container run, or did it? Where the pod does not say, it is asked.
-fn has_begun(pod: &Value, container: &str) -> bool {
-    let lists = ["/status/initContainerStatuses", "/status/containerStatuses"].map(|path| pod.pointer(path));
-    let mut all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
-    match all.find(|status| text(status, "/name") == container) {
-        Some(status) => {
-            status.pointer("/state/waiting").is_none() || status["restartCount"].as_u64().unwrap_or(0) > 0
-        }
-        None => text(pod, "/status/phase") != "Pending",
-    }
-}
-
 /// A line, or why there are no more.
 type Line = std::result::Result<String, String>;
 
 async fn open(cluster: &Cluster, source: &Source, args: &Logs) -> Result<BoxStream<'static, Line>> {
     let Source { namespace, pod, container } = source;
-    let mut path = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}");
-    for (name, is_set) in
-        [("follow", args.follow), ("previous", args.previous), ("timestamps", args.timestamps)]
-    {
-        if is_set {
-            let _ = write!(path, "&{name}=true");
-        }
-    }
-    if let Some(since) = args.since {
-        let _ = write!(path, "&sinceSeconds={}", since.as_secs().max(1));
-    }
-    if let Some(tail) = args.tail {
-        let _ = write!(path, "&tailLines={tail}");
-    }
-    let request = Request::get(path).body(Vec::new());
-    let request =
-        request.map_err(|error| Error::internal(format!("the logs cannot be asked for: {error}")))?;
-    let reader = cluster.client().request_stream(request).await.map_err(|error| {
+    let seconds = |since: std::time::Duration| i64::try_from(since.as_secs().max(1)).unwrap_or(i64::MAX);
+    let params = LogParams {
+        container: Some(container.clone()),
+        follow: args.follow,
+        previous: args.previous,
+        timestamps: args.timestamps,
+        since_seconds: args.since.map(seconds),
+        tail_lines: args.tail.map(i64::from),
+        ..LogParams::default()
+    };
+    let lines = pod_log::lines(cluster.client(), namespace, pod, &params).await.map_err(|error| {
         cluster.failure(&format!("give the log of container {container} of pod {pod}"), &error)
     })?;
     let broken = format!("the log of container {container} of pod {pod} ends early");
-    let reader: Pin<Box<dyn AsyncBufRead + Send>> = Box::pin(reader);
-    Ok(stream::unfold(Some(reader), move |reader| {
-        let broken = broken.clone();
-        async move {
-            let mut reader = reader?;
-            match line(&mut reader).await {
-                Ok(Some(line)) => Some((Ok(line), Some(reader))),
-                Ok(None) => None,
-                Err(error) => Some((Err(format!("{broken}: {error}")), None)),
-            }
-        }
-    })
-    .boxed())
-}
-
-/// The next line, or the next piece of one that is too long; bytes that are no text are shown as such.
-async fn line(reader: &mut Pin<Box<dyn AsyncBufRead + Send>>) -> std::io::Result<Option<String>> {
-    let mut bytes: Vec<u8> = Vec::new();
-    loop {
-        let chunk = reader.fill_buf().await?;
-        if chunk.is_empty() {
-            return Ok((!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned()));
-        }
-        let room = LONGEST_LINE - bytes.len();
-        let end = chunk.iter().take(room).position(|byte| *byte == b'\n');
-        let taken = end.unwrap_or(chunk.len().min(room));
-        bytes.extend_from_slice(&chunk[..taken]);
-        reader.as_mut().consume(taken + usize::from(end.is_some()));
-        if end.is_some() || bytes.len() == LONGEST_LINE {
-            return Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches('\r').to_owned()));
-        }
-    }
+    Ok(lines.map(move |line| line.map_err(|error| format!("{broken}: {error}"))).boxed())
 }

@@ -161,11 +161,11 @@ pub(crate) fn answers() -> Vec<(&'static str, String)> {
     });
     let core = "/api/v1/namespaces/default/pods";
     let log = |name: &str, container: &str, query: &str| -> &'static str {
-        format!("{core}/{name}/log?container={container}{query}").leak()
+        format!("{core}/{name}/log?&container={container}{query}").leak()
     };
     vec![
         (log("web-1-a", "web", "&previous=true"), answer("400 Bad Request", &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "previous terminated container \"web\" in pod \"web-1-a\" not found", "reason": "BadRequest", "code": 400}).to_string())),
-        (log("web-1-a", "web", "&follow=true&timestamps=true&sinceSeconds=90&tailLines=2"), answer("200 OK", "2026-01-01T00:00:00Z two\n2026-01-01T00:00:01Z three\n")),
+        (log("web-1-a", "web", "&follow=true&sinceSeconds=90&tailLines=2&timestamps=true"), answer("200 OK", "2026-01-01T00:00:00Z two\n2026-01-01T00:00:01Z three\n")),
         (log("web-1-a", "web", ""), answer("200 OK", &format!("one\n\u{1b}]0;title\u{7}two\r\n{}end", "x".repeat(70_000)))),
         (log("web-1-a", "helper", ""), answer("200 OK", "helps\n")),
         (log("web-1-b", "web", ""), answer("200 OK", "other\n")),
