@@ -10,6 +10,7 @@ use crate::data::definitions::{DefinitionList, Described};
 use crate::data::events::EventList;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
+use crate::data::rollouts::RolloutList;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::route::{Endpoint, ROUTES, Route};
@@ -90,6 +91,8 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Tree => of::<Tree>(schemas),
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
+        Endpoint::Rollouts => of::<RolloutList>(schemas),
+        Endpoint::WatchRollouts => return ("text/event-stream", of::<RolloutList>(schemas)),
         Endpoint::Logs => return ("text/event-stream", of::<LogLine>(schemas)),
         Endpoint::Compare => of::<Comparison>(schemas),
         Endpoint::Definitions => of::<DefinitionList>(schemas),

@@ -15,6 +15,8 @@ pub(crate) enum Endpoint {
     ApplicationPage,
     /// Page: two revisions of an application.
     ComparePage,
+    /// Page: the rollouts of an application.
+    RolloutsPage,
     /// Page: the logs of an application.
     LogsPage,
     /// Page: the types.
@@ -41,6 +43,8 @@ pub(crate) enum Endpoint {
     Revisions,
     /// The difference of two.
     Compare,
+    /// Its rollouts.
+    Rollouts,
     /// The lines that its containers write.
     Logs,
     /// The types.
@@ -51,6 +55,8 @@ pub(crate) enum Endpoint {
     WatchApplications,
     /// Changes of one application and of its objects.
     WatchApplication,
+    /// Changes of the rollouts of one application.
+    WatchRollouts,
     /// This table as an OpenAPI document, for programs.
     OpenApi,
 }
@@ -83,7 +89,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 23] = [
+pub(crate) const ROUTES: [Route; 26] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -97,6 +103,12 @@ pub(crate) const ROUTES: [Route; 23] = [
         "/namespaces/{namespace}/applications/{name}/compare",
         TWO,
         "Page: the difference of two revisions",
+    ),
+    route(
+        Endpoint::RolloutsPage,
+        "/namespaces/{namespace}/applications/{name}/rollouts",
+        &[],
+        "Page: the rollouts of an application",
     ),
     route(
         Endpoint::LogsPage,
@@ -157,6 +169,12 @@ pub(crate) const ROUTES: [Route; 23] = [
         "The difference of two revisions, field by field",
     ),
     route(
+        Endpoint::Rollouts,
+        "/api/v1/namespaces/{namespace}/applications/{name}/rollouts",
+        &[],
+        "Rollouts of an application with their batches, newest first",
+    ),
+    route(
         Endpoint::Logs,
         "/api/v1/namespaces/{namespace}/applications/{name}/logs",
         LOGS,
@@ -185,6 +203,12 @@ pub(crate) const ROUTES: [Route; 23] = [
         "/api/v1/watch/namespaces/{namespace}/applications/{name}",
         &[],
         "One application and its objects whenever they changed, as server-sent events",
+    ),
+    route(
+        Endpoint::WatchRollouts,
+        "/api/v1/watch/namespaces/{namespace}/applications/{name}/rollouts",
+        &[],
+        "Rollouts of an application whenever they changed, as server-sent events",
     ),
     route(Endpoint::OpenApi, "/api/openapi.json", &[], "This description (OpenAPI 3.1)"),
 ];

@@ -17,6 +17,7 @@ use crate::access::Access;
 use crate::answer::{Body, failure, html, json, response, whole};
 use crate::data::applications::{Applications, Filter, PAGE, PAGE_AT_MOST};
 use crate::data::logs::{self, Line, Wanted};
+use crate::data::rollouts::{self, RolloutList};
 use crate::data::tree::{self, Tree};
 use crate::data::view::{ApplicationView, ApplicationWithTree, view};
 use crate::data::{Health, definitions, events, revisions};
@@ -189,6 +190,20 @@ impl Console {
                     _ => page(pages::compare(namespace, name, &found)),
                 }
             }
+            Endpoint::Rollouts => Ok(json(StatusCode::OK, &self.rollouts(namespace, name).await?)),
+            Endpoint::RolloutsPage => {
+                self.view(namespace, name).await?;
+                page(pages::rollouts(namespace, name, &self.rollouts(namespace, name).await))
+            }
+            Endpoint::WatchRollouts => {
+                self.view(namespace, name).await?;
+                let (console, namespace, name) = (self.clone(), namespace.to_owned(), name.to_owned());
+                let look = move || {
+                    let (console, namespace, name) = (console.clone(), namespace.clone(), name.clone());
+                    async move { console.rollouts(&namespace, &name).await }
+                };
+                Ok(response(StatusCode::OK, "text/event-stream", stream::looks(look, self.place()?)))
+            }
             Endpoint::Logs => {
                 let wanted = Wanted::read(query)?;
                 let body = stream::lines(self.logs(namespace, name, &wanted).await?, self.place()?);
@@ -235,6 +250,12 @@ impl Console {
 
     async fn tree(&self, namespace: &str, name: &str) -> Result<Tree, Error> {
         tree::read(&self.inner.client, &self.inner.discovery, namespace, name).await
+    }
+
+    async fn rollouts(&self, namespace: &str, name: &str) -> Result<RolloutList, Error> {
+        let Inner { client, applications, .. } = &*self.inner;
+        applications.listed().await?;
+        rollouts::read(client, &applications.get(namespace, name)?).await
     }
 
     /// The lines that are asked for; the first of them come with the stream.

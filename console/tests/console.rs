@@ -9,3 +9,5 @@ mod cluster;
 mod logs;
 #[path = "console/refusals.rs"]
 mod refusals;
+#[path = "console/rollouts.rs"]
+mod rollouts;

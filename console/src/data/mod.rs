@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod revisions;
+pub(crate) mod rollouts;
 pub(crate) mod secrets;
 pub(crate) mod tree;
 pub(crate) mod view;

@@ -7,12 +7,14 @@ mod frame;
 mod html;
 mod logs;
 mod overview;
+mod rollouts;
 
 pub(crate) use application::application;
 pub(crate) use compare::compare;
 pub(crate) use definitions::{definition, definitions};
 pub(crate) use logs::logs;
 pub(crate) use overview::overview;
+pub(crate) use rollouts::rollouts;
 
 use crate::error::Error;
 

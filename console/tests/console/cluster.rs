@@ -195,7 +195,7 @@ impl Cluster {
         create(&self.client, &self.discovery, object).await
     }
 
-    async fn status(&self, api_version: &str, kind: &str, name: &str, status: Value) {
+    pub(crate) async fn status(&self, api_version: &str, kind: &str, name: &str, status: Value) {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();
         let patch = Patch::Merge(json!({ "status": status }));
         let api = kind.api(self.client.clone(), "default");
