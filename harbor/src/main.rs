@@ -1,5 +1,6 @@
 //! The program `vela-harbor`: reads the flags and runs the controllers of goharbor.io against a cluster until SIGTERM.
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,7 +67,7 @@ async fn main() -> ExitCode {
     let args = Args::parse();
     // All TLS goes through one provider; a second call would only find it already there.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
     match run(args).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
