@@ -7,11 +7,27 @@ use http::{HeaderMap, Uri, header};
 
 use crate::error::Error;
 
-/// Decides who may ask. The token and the session are secrets that the caller draws, so that nothing here needs chance.
+/// The secrets of a console, which the caller draws, so that nothing here needs chance.
+#[derive(Clone)]
+pub struct Secrets {
+    /// The token of the link, which works once.
+    pub link: String,
+    /// The value of the cookie of the session.
+    pub session: String,
+    /// The token that pages put into their forms, which no other site can know.
+    pub form: String,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+/// Decides who may ask.
 #[derive(Debug)]
 pub struct Access {
-    token: String,
-    session: String,
+    secrets: Secrets,
     used: AtomicBool,
     cookie: String,
     hosts: Vec<String>,
@@ -20,7 +36,7 @@ pub struct Access {
 impl Access {
     /// Lets in a browser that has the token, once, and then browsers with the session, by the names that a loopback
     /// address has.
-    pub fn new(token: String, session: String, address: SocketAddr) -> Self {
+    pub fn new(secrets: Secrets, address: SocketAddr) -> Self {
         let port = address.port();
         let mut hosts =
             vec![format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
@@ -29,7 +45,7 @@ impl Access {
             hosts.insert(0, own);
         }
         // Cookies know no ports, and several consoles may run on one machine.
-        Self { token, session, used: AtomicBool::new(false), cookie: format!("vela-console-{port}"), hosts }
+        Self { secrets, used: AtomicBool::new(false), cookie: format!("vela-console-{port}"), hosts }
     }
 
     /// Refuses a foreign name for this address (DNS rebinding).
@@ -43,6 +59,41 @@ impl Access {
         Err(Error::WrongHost { asked, expected: self.hosts.join(", ") })
     }
 
+    /// Refuses what a page of another site made a browser send.
+    pub(crate) fn same_origin(&self, headers: &HeaderMap) -> Result<(), Error> {
+        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let is_own = |origin: &str| {
+            let host = origin.strip_prefix("http://");
+            host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
+        };
+        let is_foreign = text("origin").is_some_and(|origin| !is_own(origin))
+            || text("sec-fetch-site").is_some_and(|site| site != "same-origin");
+        match is_foreign {
+            false => Ok(()),
+            true => Err(Error::ForeignRequest(format!(
+                "the request comes from another site; send it from a page of {}",
+                self.hosts.join(", ")
+            ))),
+        }
+    }
+
+    /// The token that a request which sends something has to carry.
+    pub(crate) fn form_token(&self) -> &str {
+        &self.secrets.form
+    }
+
+    /// Refuses what does not carry it.
+    pub(crate) fn has_form_token(&self, given: &str) -> Result<(), Error> {
+        match is_same(given, &self.secrets.form) {
+            true => Ok(()),
+            false => Err(Error::ForeignRequest(
+                "the request lacks the token of this console; GET /api/v1/csrf-token gives it, and the header \
+                 X-Csrf-Token or the field token of the form carries it"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// Whether a request belongs to the session.
     pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -50,18 +101,18 @@ impl Access {
             .flat_map(|cookies| cookies.split(';'))
             .filter_map(|cookie| cookie.trim().split_once('='))
             .filter(|(name, _)| *name == self.cookie);
-        values.any(|(_, value)| is_same(value, &self.session))
+        values.any(|(_, value)| is_same(value, &self.secrets.session))
     }
 
     /// The cookie for the browser that opens the link with the token, which works once.
     pub(crate) fn enter(&self, token: &str) -> Result<String, Error> {
-        if !is_same(token, &self.token) {
+        if !is_same(token, &self.secrets.link) {
             return Err(Error::NoSession);
         }
         if self.used.swap(true, Ordering::SeqCst) {
             return Err(Error::UsedToken);
         }
-        Ok(format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.session))
+        Ok(format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.secrets.session))
     }
 }
 
@@ -76,7 +127,8 @@ mod tests {
     use super::*;
 
     fn access() -> Access {
-        Access::new("token".into(), "session".into(), "127.0.0.1:8080".parse().unwrap())
+        let secrets = Secrets { link: "token".into(), session: "session".into(), form: "form".into() };
+        Access::new(secrets, "127.0.0.1:8080".parse().unwrap())
     }
 
     #[test]
@@ -109,5 +161,25 @@ mod tests {
             assert!(!is_answered(host), "{host}");
         }
         assert!(access.host(&Uri::from_static("/"), &HeaderMap::new()).is_err());
+    }
+    #[test]
+    fn what_another_site_sends_is_refused() {
+        let access = access();
+        let sent = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            access.same_origin(&headers).is_ok()
+        };
+        assert!(
+            sent("origin", "http://127.0.0.1:8080")
+                && sent("sec-fetch-site", "same-origin")
+                && sent("accept", "a")
+        );
+        for origin in ["null", "http://evil.example:8080", "https://127.0.0.1:8080", "http://127.0.0.1", ""] {
+            assert!(!sent("origin", origin), "{origin}");
+        }
+        assert!(!sent("sec-fetch-site", "cross-site") && !sent("sec-fetch-site", "same-site"));
+        assert!(access.has_form_token("form").is_ok());
+        assert!(access.has_form_token("").is_err() && access.has_form_token("session").is_err());
     }
 }

@@ -13,7 +13,8 @@ use crate::error::Error;
 /// The body of every response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Pages run the console's own script and style and talk to their own origin; no other page may frame or read them.
+/// Pages run the console's own script and style and talk to their own origin; no other page may frame or read them. Only
+/// the console itself learns which page a request comes from: without that, a browser hides the origin of forms.
 const HEADERS: [(&str, &str); 7] = [
     (
         "content-security-policy",
@@ -23,7 +24,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
+    ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
@@ -42,9 +43,6 @@ pub(crate) fn response(status: StatusCode, content_type: &'static str, body: Bod
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-    }
     response
 }
 

@@ -31,8 +31,20 @@ pub(crate) enum Error {
     #[error("{0}")]
     NotFound(String),
     /// Something would be changed.
-    #[error("the console only reads: use GET or HEAD")]
-    MethodNotAllowed,
+    #[error("the console only reads: use {0}")]
+    MethodNotAllowed(&'static str),
+    /// Another site may have sent it.
+    #[error("{0}")]
+    ForeignRequest(String),
+    /// The body is too long.
+    #[error("the body is longer than {0} bytes; send less at once")]
+    TooLarge(usize),
+    /// The body is of a type that is not read.
+    #[error("{0}")]
+    WrongMedia(String),
+    /// Too many dry runs are under way.
+    #[error("{0} dry runs are under way, and no more begin; try again in a moment")]
+    TooManyRuns(usize),
     /// The object is there and cannot be shown.
     #[error("{0}")]
     Unreadable(String),
@@ -78,7 +90,11 @@ impl Error {
             Self::NoSession | Self::UsedToken => StatusCode::UNAUTHORIZED,
             Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ForeignRequest(_) => StatusCode::FORBIDDEN,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooManyRuns(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
             Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -91,6 +107,14 @@ impl Error {
         }
     }
 
+    /// The methods that would be answered, where it was the wrong one.
+    pub(crate) fn allow(&self) -> Option<&'static str> {
+        match self {
+            Self::MethodNotAllowed(allow) => Some(allow),
+            _ => None,
+        }
+    }
+
     fn reason(&self) -> &'static str {
         match self.status() {
             StatusCode::BAD_REQUEST => "BadRequest",
@@ -98,6 +122,8 @@ impl Error {
             StatusCode::FORBIDDEN => "Forbidden",
             StatusCode::NOT_FOUND => "NotFound",
             StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
+            StatusCode::PAYLOAD_TOO_LARGE => "RequestEntityTooLarge",
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",
             StatusCode::UNPROCESSABLE_ENTITY => "Invalid",
             StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
             StatusCode::NOT_IMPLEMENTED => "NotImplemented",

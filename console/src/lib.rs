@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It only ever reads, and
-//! only what the client it was given may read. Objects are judged by the same readiness rules the controllers use; the
+//! only what the client it was given may read; a dry run takes a manifest and writes nothing. Objects are judged by the same readiness rules the controllers use; the
 //! console has none of its own. It neither asks for the content of Secrets nor shows it.
 //!
 //! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.
@@ -24,8 +24,9 @@ mod route;
 mod serve;
 mod server;
 mod stream;
+mod submit;
 mod text;
 
-pub use access::Access;
+pub use access::{Access, Secrets};
 pub use serve::{Console, Options};
 pub use server::Server;

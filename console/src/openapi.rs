@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::data::Health;
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
 use crate::data::definitions::{DefinitionList, Described};
+use crate::data::dry_run::DryRun;
 use crate::data::events::EventList;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
@@ -14,6 +15,7 @@ use crate::data::rollouts::RolloutList;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::route::{Endpoint, ROUTES, Route};
+use crate::submit::MANIFESTS;
 
 /// Where the API begins; what is elsewhere is for people.
 const API: &str = "/api/";
@@ -27,7 +29,15 @@ pub(crate) fn document() -> Value {
     let mut schemas = settings.into_generator();
     let mut paths = Map::new();
     for route in ROUTES.iter().filter(|route| route.path.starts_with(API)) {
-        paths.insert(route.path.to_owned(), json!({ "get": operation(route, &mut schemas) }));
+        let mut operation = operation(route, &mut schemas);
+        let method = match route.endpoint {
+            Endpoint::DryRun => {
+                takes_manifest(&mut operation);
+                "post"
+            }
+            _ => "get",
+        };
+        paths.insert(route.path.to_owned(), json!({ method: operation }));
     }
     let mut components = schemas.take_definitions(true);
     components.insert("Status".to_owned(), status());
@@ -70,6 +80,16 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     })
 }
 
+fn takes_manifest(operation: &mut Value) {
+    let content = MANIFESTS.map(|media| (media.to_owned(), json!({"schema": {"type": "string"}})));
+    operation["requestBody"] = json!({"required": true, "content": Map::from_iter(content)});
+    if let Some(parameters) = operation["parameters"].as_array_mut() {
+        parameters.push(
+            json!({"name": "X-Csrf-Token", "in": "header", "required": true, "schema": {"type": "string"}}),
+        );
+    }
+}
+
 fn parameter(name: &str) -> Value {
     match name {
         "limit" => json!({"type": "integer", "minimum": 1, "maximum": PAGE_AT_MOST, "default": PAGE}),
@@ -91,6 +111,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Tree => of::<Tree>(schemas),
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
+        Endpoint::DryRun => of::<DryRun>(schemas),
         Endpoint::Rollouts => of::<RolloutList>(schemas),
         Endpoint::WatchRollouts => return ("text/event-stream", of::<RolloutList>(schemas)),
         Endpoint::Logs => return ("text/event-stream", of::<LogLine>(schemas)),

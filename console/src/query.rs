@@ -17,6 +17,11 @@ impl Query {
         if text.len() > LENGTH_AT_MOST {
             return Err(Error::BadRequest(format!("the query is longer than {LENGTH_AT_MOST} bytes")));
         }
+        Self::of_form(text)
+    }
+
+    /// Reads the fields of a form, whose length its reader limits.
+    pub(crate) fn of_form(text: &str) -> Result<Self, Error> {
         let parts: Vec<&str> = text.split('&').filter(|part| !part.is_empty()).collect();
         if parts.len() > PARAMETERS_AT_MOST {
             return Err(Error::BadRequest(format!(

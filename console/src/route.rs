@@ -19,6 +19,8 @@ pub(crate) enum Endpoint {
     RolloutsPage,
     /// Page: the logs of an application.
     LogsPage,
+    /// Page: a dry run of what is written into its form.
+    DryRunPage,
     /// Page: the types.
     DefinitionsPage,
     /// Page: the parameters of a type.
@@ -51,6 +53,10 @@ pub(crate) enum Endpoint {
     Definitions,
     /// One type.
     Definition,
+    /// A dry run of the manifest that is sent.
+    DryRun,
+    /// The token of what is sent.
+    CsrfToken,
     /// Changes of applications.
     WatchApplications,
     /// Changes of one application and of its objects.
@@ -60,6 +66,20 @@ pub(crate) enum Endpoint {
     /// This table as an OpenAPI document, for programs.
     OpenApi,
 }
+
+impl Endpoint {
+    /// The methods that it answers.
+    pub(crate) fn allow(self) -> &'static str {
+        match self {
+            Self::DryRun => "POST",
+            Self::DryRunPage => "GET, HEAD, POST",
+            _ => READS,
+        }
+    }
+}
+
+/// What is only read.
+pub(crate) const READS: &str = "GET, HEAD";
 
 /// One path.
 #[derive(Debug)]
@@ -89,7 +109,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 26] = [
+pub(crate) const ROUTES: [Route; 29] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -116,6 +136,7 @@ pub(crate) const ROUTES: [Route; 26] = [
         LOGS,
         "Page: the logs of an application",
     ),
+    route(Endpoint::DryRunPage, "/dry-run", &[], "Page: a dry run of a manifest"),
     route(Endpoint::DefinitionsPage, "/definitions", &[], "Page: the types"),
     route(
         Endpoint::DefinitionPage,
@@ -191,6 +212,18 @@ pub(crate) const ROUTES: [Route; 26] = [
         "/api/v1/namespaces/{namespace}/definitions/{kind}/{name}",
         &[],
         "One type with its parameters",
+    ),
+    route(
+        Endpoint::DryRun,
+        "/api/v1/dry-run",
+        &["namespace"],
+        "What is wrong with a manifest, each at its place, and the objects that its applications would make",
+    ),
+    route(
+        Endpoint::CsrfToken,
+        "/api/v1/csrf-token",
+        &[],
+        "The token that the header X-Csrf-Token of a POST has to carry",
     ),
     route(
         Endpoint::WatchApplications,

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use kube::Client;
 use tokio::sync::Semaphore;
 use vela_runtime::{Cache, Discovery, clock};
@@ -16,21 +17,25 @@ use vela_runtime::{Cache, Discovery, clock};
 use crate::access::Access;
 use crate::answer::{Body, failure, html, json, response, whole};
 use crate::data::applications::{Applications, Filter, PAGE, PAGE_AT_MOST};
+use crate::data::dry_run::{self, DryRun};
 use crate::data::logs::{self, Line, Wanted};
 use crate::data::rollouts::{self, RolloutList};
 use crate::data::tree::{self, Tree};
 use crate::data::view::{ApplicationView, ApplicationWithTree, view};
 use crate::data::{Health, definitions, events, revisions};
 use crate::error::Error;
+use crate::pages::Written;
 use crate::query::Query;
-use crate::route::{self, Endpoint, Names, is_name};
-use crate::{openapi, pages, stream};
+use crate::route::{self, Endpoint, Names, READS, is_name};
+use crate::{openapi, pages, stream, submit};
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);
 /// As `vela logs` says it.
 const SIMULATED: &str = "the pods of the sandbox are simulated: no container runs, and none writes a log; the objects of the \
                          application say how they are";
+/// Dry runs at once: each takes a processor for as long as its budget allows.
+const RUNS: usize = 2;
 /// Streams of events at once.
 const STREAMS: usize = 256;
 
@@ -57,6 +62,7 @@ struct Inner {
     applications: Applications,
     access: Access,
     streams: Arc<Semaphore>,
+    runs: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Console {
@@ -72,8 +78,10 @@ impl Console {
         let cache = Cache::new(client.clone());
         let applications = Applications::watch(&cache, options.namespace.clone());
         let discovery = Discovery::new(client.clone());
-        let streams = Arc::new(Semaphore::new(STREAMS));
-        Self { inner: Arc::new(Inner { client, options, discovery, cache, applications, access, streams }) }
+        let (streams, runs) = (Arc::new(Semaphore::new(STREAMS)), Arc::new(Semaphore::new(RUNS)));
+        Self {
+            inner: Arc::new(Inner { client, options, discovery, cache, applications, access, streams, runs }),
+        }
     }
 
     /// Follows the applications no longer.
@@ -81,28 +89,44 @@ impl Console {
         self.inner.cache.stop().await;
     }
 
-    async fn respond(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response<Body> {
-        let mut answer = match self.answer(method, uri, headers).await {
+    async fn respond<B: Sent>(&self, parts: &Parts, body: B) -> Response<Body>
+    where
+        B::Error: Into<BoxError>,
+    {
+        let mut answer = match self.answer(parts, body).await {
             Ok(answer) => answer,
-            Err(error) if uri.path().starts_with("/api/") => failure(&error),
-            Err(error) => html(error.status(), pages::failure(&error)),
+            Err(error) => {
+                let mut answer = match parts.uri.path().starts_with("/api/") {
+                    true => failure(&error),
+                    false => html(error.status(), pages::failure(&error)),
+                };
+                if let Some(allow) = error.allow() {
+                    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+                }
+                answer
+            }
         };
-        if method == Method::HEAD {
+        if parts.method == Method::HEAD {
             *answer.body_mut() = whole("");
         }
         answer
     }
 
-    async fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response<Body>, Error> {
+    async fn answer<B: Sent>(&self, parts: &Parts, body: B) -> Result<Response<Body>, Error>
+    where
+        B::Error: Into<BoxError>,
+    {
+        let Parts { method, uri, headers, .. } = parts;
         let access = &self.inner.access;
         access.host(uri, headers)?;
-        if method != Method::GET && method != Method::HEAD {
-            return Err(Error::MethodNotAllowed);
+        let found = route::find(uri.path());
+        let allow = found.as_ref().map_or(READS, |(route, _)| route.endpoint.allow());
+        if !allow.split(", ").any(|allowed| allowed == method.as_str()) {
+            return Err(Error::MethodNotAllowed(allow));
         }
         let is_public = |endpoint| {
             matches!(endpoint, Endpoint::Enter | Endpoint::Style | Endpoint::Script | Endpoint::Icon)
         };
-        let found = route::find(uri.path());
         let is_open = found.as_ref().is_ok_and(|(route, _)| is_public(route.endpoint));
         if !is_open && !access.has_session(headers) {
             return Err(Error::NoSession);
@@ -113,10 +137,60 @@ impl Console {
         if route.endpoint == Endpoint::Enter {
             return self.enter(method, headers, &query);
         }
-        match tokio::time::timeout(LONGEST, self.at(route.endpoint, &names, &query)).await {
+        let answer = async {
+            match *method == Method::POST {
+                true => self.sent(route.endpoint, headers, &query, body).await,
+                false => self.at(route.endpoint, &names, &query).await,
+            }
+        };
+        match tokio::time::timeout(LONGEST, answer).await {
             Ok(answer) => answer,
             Err(_) => Err(Error::Timeout(LONGEST.as_secs())),
         }
+    }
+
+    /// Answers what sends something, which a page of this console must have asked for.
+    async fn sent<B: Sent>(
+        &self,
+        endpoint: Endpoint,
+        headers: &HeaderMap,
+        query: &Query,
+        body: B,
+    ) -> Result<Response<Body>, Error>
+    where
+        B::Error: Into<BoxError>,
+    {
+        let access = &self.inner.access;
+        access.same_origin(headers)?;
+        if endpoint == Endpoint::DryRun {
+            let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
+            access.has_form_token(token.unwrap_or_default())?;
+            let namespace = self.namespace_of_run(query)?;
+            let text = submit::manifest(headers, &submit::whole(body).await?)?;
+            return Ok(json(StatusCode::OK, &self.dry_run(&namespace, &text).await?));
+        }
+        let form = submit::form(headers, &submit::whole(body).await?)?;
+        access.has_form_token(form.text("token").unwrap_or_default())?;
+        form.only(&["token", "namespace", "manifest"])?;
+        let namespace = self.namespace_of_run(&form)?;
+        // Browsers end lines of forms as networks do.
+        let manifest = form.text("manifest").unwrap_or_default().replace("\r\n", "\n");
+        let found = self.dry_run(&namespace, &manifest).await;
+        let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
+        let written = Written { namespace, manifest };
+        Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found))))
+    }
+
+    /// The namespace of what names none.
+    fn namespace_of_run(&self, given: &Query) -> Result<String, Error> {
+        let own = self.inner.options.namespace.as_deref().unwrap_or("default");
+        Ok(namespace_of(given)?.unwrap_or_else(|| own.to_owned()))
+    }
+
+    async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
+        let Inner { client, discovery, runs, .. } = &*self.inner;
+        let place = runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))?;
+        dry_run::run(client, discovery, namespace, text, place).await
     }
 
     /// Sends a browser that has the token, or has a session already, to the first page.
@@ -235,7 +309,15 @@ impl Console {
                 Ok(response(StatusCode::OK, "text/event-stream", stream::looks(look, self.place()?)))
             }
             Endpoint::OpenApi => Ok(json(StatusCode::OK, &openapi::document())),
-            Endpoint::Enter => Err(Error::NoSession),
+            Endpoint::CsrfToken => {
+                Ok(json(StatusCode::OK, &serde_json::json!({"token": self.inner.access.form_token()})))
+            }
+            Endpoint::DryRunPage => {
+                let written = Written { namespace: self.namespace_of_run(query)?, ..Written::default() };
+                page(pages::dry_run(self.inner.access.form_token(), &written, None))
+            }
+            // What only sends was answered before.
+            Endpoint::Enter | Endpoint::DryRun => Err(Error::NoSession),
         }
     }
 
@@ -334,7 +416,18 @@ fn revision<'q>(query: &'q Query, name: &str) -> Result<&'q str, Error> {
     }
 }
 
-impl<B: Send + 'static> tower::Service<Request<B>> for Console {
+/// The body of a request.
+trait Sent: http_body::Body<Data: Send> + Send + 'static {}
+impl<B: http_body::Body<Data: Send> + Send + 'static> Sent for B {}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+impl<B> tower::Service<Request<B>> for Console
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -345,8 +438,7 @@ impl<B: Send + 'static> tower::Service<Request<B>> for Console {
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let console = self.clone();
-        // No request has a body that is read.
-        let (parts, _) = request.into_parts();
-        Box::pin(async move { Ok(console.respond(&parts.method, &parts.uri, &parts.headers).await) })
+        let (parts, body) = request.into_parts();
+        Box::pin(async move { Ok(console.respond(&parts, body).await) })
     }
 }

@@ -5,6 +5,8 @@
 mod answers;
 #[path = "console/cluster.rs"]
 mod cluster;
+#[path = "console/dry_run.rs"]
+mod dry_run;
 #[path = "console/logs.rs"]
 mod logs;
 #[path = "console/refusals.rs"]

@@ -17,7 +17,8 @@ pub(super) fn page(title: &str, watch: Option<&str>, content: &Html) -> String {
     }
     html.raw(
         "><a class=\"skip\" href=\"#content\">Skip to the content</a><header><nav aria-label=\"Console\">\
-         <a class=\"home\" href=\"/\">vela</a><a href=\"/\">Applications</a><a href=\"/definitions\">Types</a></nav>\
+         <a class=\"home\" href=\"/\">vela</a><a href=\"/\">Applications</a><a href=\"/definitions\">Types</a>\
+         <a href=\"/dry-run\">Dry run</a></nav>\
          <p id=\"live\" role=\"status\"></p></header><main id=\"content\" tabindex=\"-1\">",
     )
     .html(content)

@@ -3,6 +3,7 @@
 mod application;
 mod compare;
 mod definitions;
+mod dry_run;
 mod frame;
 mod html;
 mod logs;
@@ -12,6 +13,7 @@ mod rollouts;
 pub(crate) use application::application;
 pub(crate) use compare::compare;
 pub(crate) use definitions::{definition, definitions};
+pub(crate) use dry_run::{Written, dry_run};
 pub(crate) use logs::logs;
 pub(crate) use overview::overview;
 pub(crate) use rollouts::rollouts;

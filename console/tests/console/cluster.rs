@@ -12,19 +12,26 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use vela_apiserver::ApiServer;
-use vela_console::{Access, Console, Options};
+use vela_console::{Access, Console, Options, Secrets};
 use vela_runtime::Discovery;
 
 /// What no answer may hold.
 pub(crate) const SECRET: &str = "correct-horse-battery";
 /// The name that the console answers to.
 pub(crate) const HOST: &str = "127.0.0.1:8080";
+/// What forms carry.
+pub(crate) const FORM: &str = "of-forms";
 const COOKIE: &str = "vela-console-8080=session";
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+fn access() -> Access {
+    let secrets = Secrets { link: "token".into(), session: "session".into(), form: FORM.into() };
+    Access::new(secrets, HOST.parse().unwrap())
+}
 
 pub(crate) struct Cluster {
     server: ApiServer,
@@ -49,7 +56,7 @@ impl Cluster {
         let server = ApiServer::builder().build().unwrap();
         let client = Client::new(server.service(), "default");
         let discovery = Discovery::new(client.clone());
-        let access = Access::new("token".into(), "session".into(), HOST.parse().unwrap());
+        let access = access();
         for crd in vela_crds::crds().unwrap() {
             let mut crd = serde_json::to_value(crd).unwrap();
             crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
@@ -96,7 +103,7 @@ impl Cluster {
 
     /// Another console in place of the one there is.
     pub(crate) async fn serve(&mut self, client: Client, options: Options) {
-        let access = Access::new("token".into(), "session".into(), HOST.parse().unwrap());
+        let access = access();
         self.console.close().await;
         self.console = Console::new(client, options, access);
     }
@@ -210,7 +217,23 @@ impl Cluster {
     pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
         let request = Request::builder().method(method).uri(path);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        self.console.clone().oneshot(request.body(()).unwrap()).await.unwrap()
+        self.send(request.body(String::new()).unwrap()).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<String>) -> Response<Body> {
+        self.console.clone().oneshot(request.map(Full::<Bytes>::from)).await.unwrap()
+    }
+
+    /// Sends a text as a browser with a session does.
+    pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let request = Request::builder().method(Method::POST).uri(path);
+        let session = self.session();
+        let all = session.iter().chain(headers);
+        let request = all.fold(request, |request, (name, value)| request.header(*name, *value));
+        let answer = self.send(request.body(body.to_owned()).unwrap()).await;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
     pub(crate) async fn text(&self, path: &str) -> (u16, String) {

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 
-use vela_console::{Access, Console, Options, Server};
+use vela_console::{Access, Console, Options, Secrets, Server};
 
 use super::sandbox::stop_asked;
 use crate::args::{Dashboard, Global};
@@ -26,10 +26,10 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
     // Other commands find the sandbox while this one has it.
     session.share().await?;
     let client = session.cluster.client().clone();
-    let (token, cookie) = (secret(), secret());
-    let of_link = token.clone();
+    let secrets = Secrets { link: secret(), session: secret(), form: secret() };
+    let of_link = secrets.link.clone();
     let options = Options { namespace: global.namespace.clone(), simulated_pods: session.is_sandbox() };
-    let console = |address| Console::new(client, options, Access::new(token, cookie, address));
+    let console = |address| Console::new(client, options, Access::new(secrets, address));
     let server = Server::start(args.port, console).await.map_err(|error| {
         Error::config(format!("port {} of this machine cannot be served: {error}", args.port))
             .hint("choose another with --port, or leave it to vela")
