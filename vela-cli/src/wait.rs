@@ -152,9 +152,8 @@ pub(crate) fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
             None => Verdict::Waiting("its workflow is suspended for a time".to_owned()),
         },
         phase @ ("workflowFailed" | "workflowTerminated") => {
-            let is_said = |condition: &&Value| !text(condition, "/message").is_empty();
-            let mut why: Vec<String> = bad.clone().filter(is_said).map(describe).collect();
-            why.extend(steps::way_to_try_again(object));
+            let said = bad.clone().filter(|condition| !text(condition, "/message").is_empty());
+            let why: Vec<String> = said.map(describe).chain(steps::way_to_try_again(object)).collect();
             let why = why.join("; ");
             Verdict::Failed(if why.is_empty() { phase.to_owned() } else { format!("{phase}: {why}") })
         }
