@@ -41,7 +41,7 @@ pub(super) fn deploy(
 ) -> Deployed {
     let mut reader = Reader { app, step, found };
     let type_ = base_name(&step.type_);
-    let names = if type_ == DEPLOY { reader.names() } else { Vec::new() };
+    let names = reader.names();
     reader.rest();
     let excepted = reader.exceptions();
     reader.clusters();
@@ -233,28 +233,10 @@ impl Reader<'_> {
         self.found.push(error.at(self.app.document(), path.to_owned()));
     }
 
+    /// Names of the policies that a `deploy` step goes by.
     fn names(&mut self) -> Vec<String> {
-        let names = match self.get("policies") {
-            None => return Vec::new(),
-            Some(Json::Array(names)) => names.clone(),
-            Some(other) => {
-                let message = format!("expected a list of names of policies, found {}", type_name(other));
-                self.error(Code::WrongType, &self.path("policies"), message, None);
-                return Vec::new();
-            }
-        };
-        let mut read = Vec::with_capacity(names.len());
-        for (index, name) in names.iter().enumerate() {
-            match name.as_str() {
-                Some(name) => read.push(name.to_owned()),
-                None => {
-                    let message = format!("expected the name of a policy, found {}", type_name(name));
-                    let path = format!("{}[{index}]", self.path("policies"));
-                    self.error(Code::WrongType, &path, message, None);
-                }
-            }
-        }
-        read
+        let named = self.texts(DEPLOY, "policies", "policies", "the name of a policy");
+        named.into_iter().map(|(_, name)| name).collect()
     }
 
     /// The fields that say how the step runs rather than which objects it applies. Undeclared fields are reported for
@@ -301,7 +283,8 @@ impl Reader<'_> {
     /// Names of the components that `apply-remaining` leaves out.
     fn exceptions(&mut self) -> BTreeSet<String> {
         let mut excepted = BTreeSet::new();
-        for (path, name) in self.texts(APPLY_REMAINING, "exceptions", "names of components") {
+        for (path, name) in self.texts(APPLY_REMAINING, "exceptions", "components", "the name of a component")
+        {
             if self.app.components().iter().any(|component| component.name == name) {
                 excepted.insert(name);
                 continue;
@@ -317,7 +300,7 @@ impl Reader<'_> {
 
     /// The clusters of `deploy2runtime`.
     fn clusters(&mut self) {
-        for (path, name) in self.texts(DEPLOY_TO_RUNTIME, "clusters", "names of clusters") {
+        for (path, name) in self.texts(DEPLOY_TO_RUNTIME, "clusters", "clusters", "the name of a cluster") {
             if !remote(&name).is_empty() {
                 let message = format!("cluster {name:?}: other clusters are not supported yet");
                 self.error(
@@ -330,32 +313,25 @@ impl Reader<'_> {
         }
     }
 
-    /// The elements of a list in a step of this type, with their paths.
-    fn texts(&mut self, type_: &str, field: &str, what: &str) -> Vec<(String, String)> {
-        let Some(value) = self.get(field).filter(|_| base_name(&self.step.type_) == type_).cloned() else {
-            return Vec::new();
-        };
+    /// The names in a list of a step of this type, with their paths.
+    fn texts(&mut self, type_: &str, field: &str, of_what: &str, one: &str) -> Vec<(String, String)> {
+        let is_meant = base_name(&self.step.type_) == type_;
+        let Some(value) = self.get(field).filter(|_| is_meant).cloned() else { return Vec::new() };
         let path = self.path(field);
         let Json::Array(elements) = value else {
-            self.error(
-                Code::WrongType,
-                &path,
-                format!("expected a list of {what}, found {}", type_name(&value)),
-                None,
-            );
+            let message = format!("expected a list of names of {of_what}, found {}", type_name(&value));
+            self.error(Code::WrongType, &path, message, None);
             return Vec::new();
         };
-        let mut read = Vec::new();
+        let mut read = Vec::with_capacity(elements.len());
         for (index, element) in elements.iter().enumerate() {
             let path = format!("{path}[{index}]");
             match element.as_str() {
                 Some(text) => read.push((path, text.to_owned())),
-                None => self.error(
-                    Code::WrongType,
-                    &path,
-                    format!("expected one of the {what}, found {}", type_name(element)),
-                    None,
-                ),
+                None => {
+                    let message = format!("expected {one}, found {}", type_name(element));
+                    self.error(Code::WrongType, &path, message, None);
+                }
             }
         }
         read

@@ -254,7 +254,10 @@ fn wrong_exceptions_and_clusters_are_told_at_their_place() {
         wrong("apply-remaining", json!({"exceptions": "front"}))
             .contains("expected a list of names of components")
     );
-    assert!(wrong("apply-remaining", json!({"exceptions": [1]})).contains("names of components, found"));
+    assert!(
+        wrong("apply-remaining", json!({"exceptions": [1]}))
+            .contains("expected the name of a component, found")
+    );
     let cluster = wrong("deploy2runtime", json!({"clusters": ["local", "beijing"]}));
     assert!(
         cluster.contains("other clusters are not supported yet") && cluster.contains("clusters[1]"),
