@@ -58,8 +58,18 @@ pub(crate) fn foreign_crd(api_version: &str, kind: &str, plural: &str) -> Value 
 
 impl Cluster {
     pub(crate) async fn begin() -> Self {
-        let server = ApiServer::builder().build().unwrap();
-        server.run_controllers().detach();
+        Self::on(ApiServer::builder().build().unwrap(), true).await
+    }
+
+    /// A cluster where no pod starts, as none does that waits for its claim.
+    pub(crate) async fn without_pods() -> Self {
+        Self::on(ApiServer::builder().build().unwrap(), false).await
+    }
+
+    async fn on(server: ApiServer, runs_pods: bool) -> Self {
+        if runs_pods {
+            server.run_controllers().detach();
+        }
         let client = Client::new(server.service(), "default");
         let discovery = Discovery::new(client.clone());
         let stop = CancellationToken::new();

@@ -132,7 +132,7 @@ async fn a_missing_secret_of_a_part_is_said_with_its_field() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_claim_is_waited_for_by_its_deployment() {
     let case = "bad-registry-pvc-missing";
-    let cluster = Cluster::begin().await;
+    let cluster = Cluster::without_pods().await;
     cluster.input(case).await;
     let wanted = recorded(case, "Registry");
     cluster.until((GOHARBOR, "Registry", "shelf"), |registry| is_as(registry, &wanted)).await;
