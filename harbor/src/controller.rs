@@ -168,10 +168,7 @@ impl Reconciler for PartReconciler {
             self.watches.forget(&key);
             return Ok(Action::Done);
         };
-        let mut object = serde_json::to_value(&*live).map_err(Failure::terminal)?;
-        object["apiVersion"] = json!(self.resource.api_version);
-        object["kind"] = json!(self.resource.kind);
-        let owner = Owner::new(object).map_err(Failure::terminal)?;
+        let owner = Owner::of_cache(&live, &self.resource)?;
         let reads = self.watches.track(&key);
         let pass = Pass { operator: &self.operator, owner: &owner, reads: &reads };
         let Passed { verdict, requeue, services } = pass.run(&live, &self.resource).await?;

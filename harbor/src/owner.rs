@@ -1,6 +1,8 @@
 //! An object of goharbor.io as its children see it.
 
+use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
+use vela_runtime::controller::Failure;
 
 use crate::error::Error;
 use crate::field::Field;
@@ -32,6 +34,14 @@ impl Owner {
             }
         }
         Ok(Self { described, kind, object })
+    }
+
+    /// An object of a cache, which leaves out what all objects of its list have in common.
+    pub(crate) fn of_cache(live: &DynamicObject, resource: &ApiResource) -> Result<Self, Failure> {
+        let mut object = serde_json::to_value(live).map_err(Failure::terminal)?;
+        object["apiVersion"] = json!(resource.api_version);
+        object["kind"] = json!(resource.kind);
+        Self::new(object).map_err(Failure::terminal)
     }
 
     /// Kind, namespace and name.

@@ -1,4 +1,4 @@
-//! Logs as events and as a page: of which containers, with which lines, and what is said where there are none.
+//! Logs as events and as a page: the containers and lines that they hold, and the refusals where there are none.
 
 use vela_console::Options;
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use kube::api::ApiResource;
-use serde_json::json;
 use vela_runtime::apply::Applier;
 use vela_runtime::controller::{Action, Failure, Reconciler};
 use vela_runtime::egress::EgressPolicy;
@@ -35,10 +34,7 @@ impl Reconciler for SettingsReconciler {
             self.watches.forget(&key);
             return Ok(Action::Done);
         };
-        let mut object = serde_json::to_value(&*live).map_err(Failure::terminal)?;
-        object["apiVersion"] = json!(self.resource.api_version);
-        object["kind"] = json!(self.resource.kind);
-        let owner = Owner::new(object).map_err(Failure::terminal)?;
+        let owner = Owner::of_cache(&live, &self.resource)?;
         let tracked = self.watches.track(&key);
         let Outcome { status, done, waits } = match owner.kind() {
             "HarborConfiguration" => configuration::apply(&owner, &tracked, self.policy).await,
