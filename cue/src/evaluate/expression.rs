@@ -262,7 +262,7 @@ impl Evaluation {
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
             return self.logical(op, left, right);
         }
-        let a = self.concrete(left)?;
+        let a = self.concrete(left).map_err(|fault| self.worse(fault, right))?;
         let b = self.concrete(right)?;
         match (&a, &b) {
             (Term::Atom(x), Term::Atom(y)) => self.atoms(op, x, y, [left.expr, right.expr], whole.expr),
@@ -290,6 +290,17 @@ impl Evaluation {
         }
     }
 
+    /// A left operand that may still become a value does not hide a mistake in the right one.
+    fn worse(&mut self, left: Fault, right: Conjunct) -> Fault {
+        if left.is_fatal() || self.is_waiting(&left) {
+            return left;
+        }
+        match self.concrete(right) {
+            Err(fault) if fault.is_fatal() => fault,
+            _ => left,
+        }
+    }
+
     fn logical(&mut self, op: BinaryOp, left: Conjunct, right: Conjunct) -> Result<Term, Fault> {
         let decisive = op == BinaryOp::LogicalOr;
         let one = |this: &mut Self, c: Conjunct| -> Result<bool, Fault> {
@@ -301,7 +312,7 @@ impl Evaluation {
                 }
             }
         };
-        let a = one(self, left)?;
+        let a = one(self, left).map_err(|fault| self.worse(fault, right))?;
         if a == decisive {
             // The right side must have a whole value of any type: a mistake in it is one also where it does not count.
             if let Term::Vertex(vertex) = self.concrete(right)? {
