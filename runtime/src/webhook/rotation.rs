@@ -18,6 +18,8 @@ use super::secret::CertificateSecret;
 
 /// How often bundles are looked at where the certificate itself needs no look.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// The first look after the start. Configurations are often registered while the server starts, so it looks soon, and then less and less often.
+const FIRST_LOOK: Duration = Duration::from_millis(250);
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug)]
@@ -121,10 +123,14 @@ impl CertificateRotation {
     /// Publish and present whatever is found, as soon as it changes; what cannot be used leaves the former in place.
     pub(super) async fn run(mut self) {
         report_expiry(&self.sourced.pair, &self.metrics);
+        let mut pause = FIRST_LOOK;
         loop {
             let published = self.publish().await;
             self.present(published);
-            tokio::time::sleep(self.certificates.every()).await;
+            let every = self.certificates.every();
+            // API servers need the whole time to hear of a new authority.
+            tokio::time::sleep(if self.waited { every } else { pause.min(every) }).await;
+            pause = every.min(pause * 2);
             let read = self.certificates.refresh(&self.sourced).await;
             self.metrics.read(read.is_ok());
             match read {
