@@ -91,7 +91,8 @@ pub(crate) fn conclude(outcomes: &[Outcome]) -> Result<(), String> {
 fn steps() -> Result<Vec<Step>, String> {
     let mut steps = vec![
         Step::chore("check", "check", 10, "check: clean")?,
-        Step::cargo("test", &["test", "--workspace", "--no-fail-fast"], 20, "test result: ok"),
+        Step::cargo("test", &["test", "--workspace", "--no-fail-fast"], 20, "test result: ok")
+            .with("RUST_TEST_THREADS", test_threads().to_string()),
     ];
     steps.push(Step::chore("kubectl", "kubectl", 5, "test result: ok. 1 passed")?);
     steps.push(Step::chore("cases", "cases --check", 3, "as recorded")?);
@@ -105,6 +106,11 @@ fn steps() -> Result<Vec<Step>, String> {
     steps.push(Step::new("control-plane", "bash", &["-c", CONTROL_PLANE], 20, "kplane"));
     steps.push(Step::chore("e2e-real", "e2e --real --sample", 8, "test result: ok")?);
     Ok(steps)
+}
+
+/// Two tests for each processor: many of them wait most of their time, for a reconcile or a deadline.
+fn test_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 /// The embedded API server with the kubectl of this machine.

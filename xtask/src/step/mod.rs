@@ -22,6 +22,7 @@ pub(crate) struct Step {
     pub(crate) name: String,
     program: String,
     words: Vec<String>,
+    variable: Option<(&'static str, String)>,
     at_most: Duration,
     proof: &'static str,
 }
@@ -55,9 +56,16 @@ impl Step {
             name: name.to_owned(),
             program: program.to_owned(),
             words: words.iter().map(|&word| word.to_owned()).collect(),
+            variable: None,
             at_most: Duration::from_secs(minutes * 60),
             proof,
         }
+    }
+
+    /// With this variable in its environment, unless the caller has set it.
+    pub(crate) fn with(mut self, name: &'static str, value: String) -> Self {
+        self.variable = std::env::var_os(name).is_none().then_some((name, value));
+        self
     }
 
     /// A chore of this program.
@@ -98,6 +106,7 @@ impl Step {
         let errors = output.try_clone().map_err(|error| cannot("write", error))?;
         let mut command = Command::new(&self.program);
         command.args(&self.words).current_dir(command::root()).stdin(Stdio::null());
+        command.envs(self.variable.iter().map(|(name, value)| (name, value)));
         command.stdout(output).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|error| format!("cannot start {}: {error}", self.program))?;
         let ended = self.watch(&mut child, log).map_err(|error| cannot("follow", error));
