@@ -203,3 +203,40 @@ async fn a_step_for_all_components_waits_or_waits_for_none() {
     );
     assert!(cluster.get("v1", "ConfigMap", "settings").await.is_some(), "nothing is waited for");
 }
+
+#[tokio::test]
+async fn environments_are_deployed_with_their_changes() {
+    let cluster = TestCluster::unbounded().await;
+    let (test, production) = (another(&cluster, "test").await, another(&cluster, "production").await);
+    let env = |name: &str, at: &TestCluster, image: &str| {
+        json!({"name": name, "placement": {"namespaceSelector": {"name": at.namespace}},
+            "patch": {"components": [{"name": "front", "type": "web", "properties": {"image": image}}]}})
+    };
+    let binding =
+        |envs: Value| json!([{"name": "envs", "type": "env-binding", "properties": {"envs": envs}}]);
+    let mut shop = application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")]);
+    shop["spec"]["policies"] =
+        binding(json!([env("test", &test, "nginx:2"), env("production", &production, "nginx:3")]));
+    cluster.create(shop).await;
+    cluster.phase("shop", "running").await;
+    for (at, wanted) in [(&test, "nginx:2"), (&production, "nginx:3")] {
+        assert_eq!(image(at.deployment("front").await), wanted);
+        assert_eq!(image(at.deployment("back").await), "nginx:1");
+    }
+    assert!(cluster.deployment("front").await.is_none(), "it goes to environments only");
+    let workflow = cluster.application("shop").await["status"]["workflow"].clone();
+    assert_eq!(workflow["mode"], "DAG-DAG");
+    let step = |index: usize| workflow["steps"][index].clone();
+    assert_eq!((&step(0)["name"], &step(0)["type"]), (&json!("deploy-envs-test"), &json!("deploy2env")));
+    assert_eq!(
+        (&step(1)["name"], &step(1)["phase"]),
+        (&json!("deploy-envs-production"), &json!("succeeded"))
+    );
+
+    // An environment that goes takes its objects along.
+    let policies = binding(json!([env("test", &test, "nginx:2")]));
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": policies}})).await;
+    production.gone("apps/v1", "Deployment", "front").await;
+    production.gone("apps/v1", "Deployment", "back").await;
+    assert_eq!(image(test.deployment("front").await), "nginx:2");
+}

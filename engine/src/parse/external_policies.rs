@@ -29,7 +29,7 @@ pub fn named_policies(application: &Document) -> Vec<ObjectKey> {
     let written: BTreeSet<String> = policy::written_names(spec).collect();
     let mut seen = BTreeSet::new();
     let steps = policy::deploy_steps(spec);
-    let named = steps.flat_map(|(_, step)| policy::names_in(step)).filter(|name| !name.is_empty());
+    let named = steps.flat_map(|(_, step)| policy::named_policies(step)).filter(|name| !name.is_empty());
     let named = named.filter(|name| !written.contains(*name) && seen.insert(*name));
     let (api_version, kind) = POLICY;
     named.take(OBJECTS_AT_MOST).map(|name| ObjectKey::local(api_version, kind, namespace, name)).collect()

@@ -3,6 +3,7 @@
 
 mod components;
 mod deploys;
+mod environments;
 mod external;
 mod external_policies;
 mod fields;
@@ -32,6 +33,7 @@ use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
 use crate::workflow::{APPLY_COMPONENT, WorkflowSpec};
 
+use self::environments::with_environments;
 use self::parser::{Parser, deployments, overridden};
 pub use external::{named_workflow, with_workflow, with_workflow_object};
 pub use external_policies::{named_policies, with_policies, with_policy_objects};
@@ -324,6 +326,8 @@ pub(crate) fn resolve(
     let application = whole.as_ref().unwrap_or(application);
     let with_policies = with_policies(application, snapshot);
     let application = with_policies.as_ref().unwrap_or(application);
+    let with_environments = with_environments(application);
+    let application = with_environments.as_ref().unwrap_or(application);
     let found = application.warnings().cloned().collect();
     let overridden = overridden(application, era);
     let deployments = deployments(application, era);

@@ -13,8 +13,8 @@ use crate::field_path::{self, type_name};
 use crate::nearest;
 use crate::parse::{self, AppFile};
 use crate::placement::{LOCAL, Placement, remote};
-use crate::policy::{Policies, Replication};
-use crate::workflow::{APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_RUNTIME};
+use crate::policy::{self, Policies, Replication};
+use crate::workflow::{APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_ENV, DEPLOY_TO_RUNTIME};
 
 /// More nodes in one application are refused: each is rendered and looked after.
 const NODES_AT_MOST: usize = 5_000;
@@ -41,13 +41,14 @@ pub(super) fn deploy(
 ) -> Deployed {
     let mut reader = Reader { app, step, found };
     let type_ = base_name(&step.type_);
-    let names = reader.names();
+    let names = match type_ {
+        DEPLOY_TO_ENV => reader.environment(policies).into_iter().collect(),
+        _ => reader.names(policies),
+    };
     reader.rest();
     let excepted = reader.exceptions();
     reader.clusters();
-    for (index, name) in names.iter().enumerate() {
-        reader.known(index, name, policies);
-    }
+    let is_ordered = type_ != APPLY_IN_PARALLEL && reader.get("parallel") != Some(&Json::Bool(true));
     let mut known: BTreeMap<(usize, Placement), usize> = BTreeMap::new();
     for index in nodes.taken.iter() {
         let Node { component, placement, .. } = &nodes.nodes[*index];
@@ -73,7 +74,7 @@ pub(super) fn deploy(
             reader.error(Code::Limit, &step.path, message, None);
             break;
         }
-        wait_for_each_other(app, &here, type_ != APPLY_IN_PARALLEL, nodes.nodes);
+        wait_for_each_other(app, &here, is_ordered, nodes.nodes);
         all.extend(here);
     }
     Deployed { nodes: all.into_iter().collect(), policies: names }
@@ -82,7 +83,11 @@ pub(super) fn deploy(
 /// The places of the topology policies that are named, each once; the local cluster where none is.
 fn placements(names: &[String], policies: &Policies) -> Vec<Placement> {
     let mut placements: Vec<Placement> = Vec::new();
-    let named = policies.topologies.iter().filter(|topology| names.contains(&topology.name));
+    let named = policies
+        .topologies
+        .iter()
+        .chain(&policies.environments)
+        .filter(|topology| names.contains(&topology.name));
     let mut is_placed = false;
     for topology in named {
         is_placed = true;
@@ -234,9 +239,38 @@ impl Reader<'_> {
     }
 
     /// Names of the policies that a `deploy` step goes by.
-    fn names(&mut self) -> Vec<String> {
+    fn names(&mut self, policies: &Policies) -> Vec<String> {
         let named = self.texts(DEPLOY, "policies", "policies", "the name of a policy");
-        named.into_iter().map(|(_, name)| name).collect()
+        let names: Vec<String> = named.into_iter().map(|(_, name)| name).collect();
+        for (index, name) in names.iter().enumerate() {
+            self.known(index, name, policies);
+        }
+        names
+    }
+
+    /// The environment that a `deploy2env` step goes by.
+    fn environment(&mut self, policies: &Policies) -> Option<String> {
+        for field in ["env", "policy"] {
+            if let Some(value) = self.get(field).filter(|value| !value.is_string()) {
+                let message = format!("expected a string, found {}", type_name(value));
+                self.error(Code::WrongType, &self.path(field), message, None);
+                return None;
+            }
+        }
+        let spec = self.app.document().value().get("spec").and_then(Json::as_object)?;
+        let chosen = policy::environment(spec, &self.step.properties);
+        let all = policies.environments.iter().map(|one| one.name.as_str());
+        if let Some(name) = chosen.as_deref().filter(|name| all.clone().any(|known| known == *name)) {
+            return Some(name.to_owned());
+        }
+        let (code, message) = match (self.get("env"), &chosen) {
+            (None, _) => (Code::MissingField, "the step names no environment".to_owned()),
+            (_, None) => (Code::UnknownReference, "the application has no env-binding policy".to_owned()),
+            (_, Some(name)) => (Code::UnknownReference, format!("there is no environment {name:?}")),
+        };
+        let hint = nearest::advice(chosen.as_deref().unwrap_or_default(), "environments", all);
+        self.error(code, &self.path("env"), message, hint);
+        None
     }
 
     /// The fields that say how the step runs rather than which objects it applies. Undeclared fields are reported for

@@ -204,7 +204,7 @@ fn stays(app: &AppFile, policies: &Policies, not_supported: NotSupported, found:
         found.push(not_supported(Code::NotSupported, message).at(app.document(), policy.path.clone()));
     }
     let mut places: Vec<&Placement> = Vec::new();
-    for topology in &policies.topologies {
+    for topology in policies.topologies.iter().chain(&policies.environments) {
         for placement in &topology.placements {
             let is_elsewhere = !placement.namespace.is_empty() && placement.namespace != app.namespace();
             if is_elsewhere || places.iter().any(|known| !known.is_same_place(placement)) {

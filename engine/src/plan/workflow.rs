@@ -63,7 +63,7 @@ pub(super) fn plan(
 ) -> Planned {
     let spec = app.document().value().get("spec").and_then(Json::as_object);
     let deploys = spec.into_iter().flat_map(policy::deploy_steps);
-    let named: BTreeSet<&str> = deploys.flat_map(|(_, step)| policy::names_in(step)).collect();
+    let named: BTreeSet<&str> = deploys.flat_map(|(_, step)| policy::named_policies(step)).collect();
     for policy in policies.replications.iter().filter(|policy| !named.contains(policy.name.as_str())) {
         let message = format!(
             "no step goes by the replication policy {:?}: there is one of each component",

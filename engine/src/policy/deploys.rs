@@ -2,11 +2,14 @@
 //!
 //! As with policies without a workflow this is done to what is written, before anything is resolved.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value as Json};
 
-use super::overrides;
+use super::written::written;
+use super::{environments, overrides};
 use crate::definition::version::base_name;
-use crate::workflow::applies_several;
+use crate::workflow::{DEPLOY_TO_ENV, applies_several};
 
 /// More components are not made of those written, by all steps together: each would be rendered.
 const CHANGED_AT_MOST: usize = 5_000;
@@ -28,15 +31,18 @@ pub(crate) fn deployments(spec: &Map<String, Json>, limit: usize) -> Vec<Deploym
     else {
         return Vec::new();
     };
+    let with_steps = environments::with_steps(spec);
+    let spec = with_steps.as_ref().unwrap_or(spec);
     let mut left = CHANGED_AT_MOST;
     let deployed = |(path, step): (String, &Json)| {
-        let named: Vec<&Json> = names(step).filter_map(|name| named(spec, name)).collect();
+        let named: Vec<Cow<'_, Json>> =
+            names(spec, step).iter().filter_map(|name| named(spec, name)).collect();
         if named.is_empty() {
             return Deployment { step: path, components: None, is_beyond: false };
         }
         let mut components = written.clone();
         for policy in named {
-            overrides::apply(policy, &mut components, limit);
+            overrides::apply(&policy, &mut components, limit);
         }
         let is_beyond = components.len() > left;
         left = left.saturating_sub(components.len());
@@ -48,8 +54,16 @@ pub(crate) fn deployments(spec: &Map<String, Json>, limit: usize) -> Vec<Deploym
     steps(spec).map(deployed).collect()
 }
 
-/// The names of policies in a step.
-pub(crate) fn names(step: &Json) -> impl Iterator<Item = &str> {
+/// The names of the policies by which a step of a spec goes; a `deploy2env` step goes by an environment of one.
+pub(crate) fn names<'s>(spec: &Map<String, Json>, step: &'s Json) -> Vec<Cow<'s, str>> {
+    if step["type"].as_str().map(base_name) == Some(DEPLOY_TO_ENV) {
+        return environments::chosen(spec, &step["properties"]).map(Cow::Owned).into_iter().collect();
+    }
+    named_policies(step).map(Cow::Borrowed).collect()
+}
+
+/// The names of policies that a step writes.
+pub(crate) fn named_policies(step: &Json) -> impl Iterator<Item = &str> {
     let names = step.pointer("/properties/policies").and_then(Json::as_array);
     names.into_iter().flatten().filter_map(Json::as_str)
 }
@@ -67,30 +81,12 @@ pub(crate) fn steps(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &
     all.filter(|(_, step)| step["type"].as_str().is_some_and(|type_| applies_several(base_name(type_))))
 }
 
-/// The name of a policy; one is made up where there is none, as upstream.
-pub(super) fn name_of(name: &str, type_: &str, index: usize) -> String {
-    if name.is_empty() { format!("{type_}-auto-gen-{index}") } else { name.to_owned() }
-}
-
-/// The names of the policies that a spec writes; one is made up where there is none, as upstream.
-pub(crate) fn written_names(spec: &Map<String, Json>) -> impl Iterator<Item = String> {
-    written(spec).map(|(name, _, _)| name)
-}
-
-/// Name, type and the whole of each policy.
-fn written(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &str, &Json)> {
-    let policies = spec.get("policies").and_then(Json::as_array).into_iter().flatten().enumerate();
-    policies.map(|(index, policy)| {
-        let type_ = policy["type"].as_str().unwrap_or_default();
-        let name = name_of(policy["name"].as_str().unwrap_or_default(), type_, index);
-        (name, type_, policy)
-    })
-}
-
-/// The properties of the override policy of this name.
-fn named<'s>(spec: &'s Map<String, Json>, wanted: &str) -> Option<&'s Json> {
+/// The properties of the override policy of this name, or what differs in the environment of this name.
+fn named<'s>(spec: &'s Map<String, Json>, wanted: &str) -> Option<Cow<'s, Json>> {
     let is_meant =
         |(name, type_, _): &(String, &str, &Json)| name == wanted && base_name(type_) == overrides::TYPE;
-    let (_, _, policy) = written(spec).find(is_meant)?;
-    policy.get("properties")
+    match written(spec).find(is_meant) {
+        Some((_, _, policy)) => policy.get("properties").map(Cow::Borrowed),
+        None => environments::changes(spec, wanted),
+    }
 }

@@ -4,6 +4,8 @@
 mod apply_once;
 mod debug;
 mod deploys;
+mod env_binding;
+mod environments;
 mod garbage_collect;
 mod override_check;
 mod overrides;
@@ -14,6 +16,7 @@ mod rules;
 mod selector;
 pub mod shared_resource;
 mod topology;
+mod written;
 
 use crate::definition::version::base_name;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
@@ -22,19 +25,24 @@ use crate::placement::{LOCAL, Placement};
 
 pub use apply_once::ApplyOnce;
 pub use debug::is_debugged;
-pub(crate) use deploys::{Deployment, deployments, names as names_in, steps as deploy_steps, written_names};
+pub(crate) use deploys::{Deployment, deployments, named_policies, steps as deploy_steps};
+pub(crate) use environments::{chosen as environment, with_steps as with_environments};
 pub use garbage_collect::{GarbageCollect, Retention, is_deleted_in_order, revision_limit};
 pub(crate) use overrides::{TYPE as OVERRIDE, overridden};
 pub(crate) use replication::Replication;
 pub use resource_update::{Update, replacement};
 pub use rules::{ObjectRules, Rules};
+pub(crate) use written::written_names;
 
 use reader::Reader;
+use written::TOPOLOGY;
 
 /// Types of policies that act.
 pub const SUPPORTED: &[&str] = &[
     "apply-once",
     debug::TYPE,
+    environments::TYPES[0],
+    environments::TYPES[1],
     "garbage-collect",
     "override",
     "read-only",
@@ -46,7 +54,7 @@ pub const SUPPORTED: &[&str] = &[
 ];
 
 /// Types that upstream has built in and that do nothing here yet: steps of a workflow go by them.
-pub(crate) const LATER: &[&str] = &["env-binding", "envbinding", "health"];
+pub(crate) const LATER: &[&str] = &["health"];
 
 /// More topology policies in one application are refused: each may place every component once more.
 const TOPOLOGY_LIMIT: usize = 50;
@@ -56,6 +64,8 @@ const TOPOLOGY_LIMIT: usize = 50;
 pub(crate) struct Policies {
     /// In the order written.
     pub(crate) topologies: Vec<Topology>,
+    /// The environments of those that have some, in the order written.
+    pub(crate) environments: Vec<Topology>,
     /// Those that make several of components, in the order written.
     pub(crate) replications: Vec<Replication>,
     /// Those that change components, in the order written.
@@ -95,7 +105,7 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
         let named =
             || Named { name: name(policy, index), type_: policy.type_.clone(), path: policy.path.clone() };
         let type_ = base_name(&policy.type_);
-        if type_ == topology::TYPE {
+        if type_ == TOPOLOGY {
             if policies.topologies.len() == TOPOLOGY_LIMIT {
                 let message = format!("more than {TOPOLOGY_LIMIT} topology policies");
                 found.push(Diagnostic::error(Code::Limit, message).at(app.document(), policy.path.clone()));
@@ -107,6 +117,14 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
         } else if type_ == OVERRIDE {
             override_check::check(policy, &mut Reader { app, found: &mut *found });
             policies.overrides.push(named());
+        } else if environments::TYPES.contains(&type_) {
+            let reader = &mut Reader { app, found: &mut *found };
+            let read = env_binding::read(policy, &name(policy, index), not_supported, reader);
+            policies.environments.extend(read.into_iter().map(|env| Topology {
+                name: env.name,
+                path: env.path,
+                placements: vec![env.placement],
+            }));
         } else if type_ == replication::TYPE {
             let reader = &mut Reader { app, found: &mut *found };
             policies.replications.push(replication::read(policy, name(policy, index), reader));
@@ -132,7 +150,7 @@ pub fn placements(app: &AppFile, names: &[String]) -> Result<Vec<Placement>, Str
         let mut policies = app.policies().iter().enumerate();
         let found = policies.find(|(index, policy)| name(policy, *index) == *wanted);
         let (_, policy) = found.ok_or_else(|| format!("policy {wanted} not found"))?;
-        if base_name(&policy.type_) != topology::TYPE {
+        if base_name(&policy.type_) != TOPOLOGY {
             continue;
         }
         let mut found = Diagnostics::new();
@@ -155,8 +173,7 @@ pub fn placements(app: &AppFile, names: &[String]) -> Result<Vec<Placement>, Str
 /// Is it the name of one of the topology policies of the application?
 pub(crate) fn is_topology(app: &AppFile, wanted: &str) -> bool {
     let mut policies = app.policies().iter().enumerate();
-    policies
-        .any(|(index, policy)| base_name(&policy.type_) == topology::TYPE && name(policy, index) == wanted)
+    policies.any(|(index, policy)| base_name(&policy.type_) == TOPOLOGY && name(policy, index) == wanted)
 }
 
 impl Policies {
@@ -169,5 +186,5 @@ impl Policies {
 }
 
 fn name(policy: &Policy, index: usize) -> String {
-    deploys::name_of(&policy.name, &policy.type_, index)
+    written::name_of(&policy.name, &policy.type_, index)
 }

@@ -13,6 +13,15 @@ const ENTRY_FIELDS: &[&str] = &["name", "type", "properties", "traits", "externa
 /// This check reports errors of a policy; [`overrides::overridden`] carries it out.
 pub(super) fn check(policy: &Policy, reader: &mut Reader<'_>) {
     let at = reader.properties(policy, &["components", "selector"]);
+    check_changes((&at, "components"), (&at, "selector"), reader);
+}
+
+/// This reports what is wrong with the changes of components in one field, and with the selection of them in another.
+pub(super) fn check_changes(
+    (at, components): (&Fields<'_>, &str),
+    (of_selector, selector): (&Fields<'_>, &str),
+    reader: &mut Reader<'_>,
+) {
     let document = reader.app.document().value();
     let written = document.pointer("/spec/components").and_then(Json::as_array);
     let mut known: Vec<&str> = written.into_iter().flatten().filter_map(|one| text(one, "name")).collect();
@@ -20,15 +29,16 @@ pub(super) fn check(policy: &Policy, reader: &mut Reader<'_>) {
     let entries =
         document.pointer("/spec").and_then(Json::as_object).into_iter().flat_map(overrides::policies);
     let entries = entries.filter_map(|properties| properties["components"].as_array()).flatten();
+    let entries = entries.chain(at.get(components).and_then(Json::as_array).into_iter().flatten());
     known.extend(entries.filter(|entry| text(entry, "type").is_some()).filter_map(|one| text(one, "name")));
-    for entry in reader.objects(&at, "components", ENTRY_FIELDS) {
+    for entry in reader.objects(at, components, ENTRY_FIELDS) {
         check_entry(&entry, &known, reader);
     }
-    for (index, name) in reader.texts(&at, "selector").iter().enumerate() {
+    for (index, name) in reader.texts(of_selector, selector).iter().enumerate() {
         if !known.contains(&name.as_str()) {
             let message = format!("the policy selects component {name:?}, which does not exist");
             let hint = nearest::advice(name, "components", known.iter().copied());
-            let path = format!("{}[{index}]", at.path("selector"));
+            let path = format!("{}[{index}]", of_selector.path(selector));
             reader.error(Code::UnknownReference, path, message, hint);
         }
     }

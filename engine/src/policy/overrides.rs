@@ -34,7 +34,8 @@ pub(super) fn policies(spec: &Map<String, Json>) -> impl Iterator<Item = &Json> 
     own.filter_map(|policy| policy.get("properties"))
 }
 
-fn has_steps(spec: &Map<String, Json>) -> bool {
+/// Does a spec write steps, or name the Workflow that does?
+pub(super) fn has_steps(spec: &Map<String, Json>) -> bool {
     let Some(workflow) = spec.get("workflow") else { return false };
     let steps = workflow["steps"].as_array();
     !workflow["ref"].is_null() || steps.is_some_and(|steps| !steps.is_empty())

@@ -8,9 +8,6 @@ use crate::parse::{AppFile, Policy};
 use crate::placement::{LOCAL, Placement};
 use crate::{names, nearest};
 
-/// Its type, as applications name it.
-pub(super) const TYPE: &str = "topology";
-
 const FIELDS: &[&str] = &["clusters", "clusterLabelSelector", "allowEmpty", "namespace", "clusterSelector"];
 /// The label by which a selector finds the local cluster.
 const CONTROL_PLANE: &str = "cluster.core.oam.dev/control-plane";
@@ -30,28 +27,29 @@ pub(super) fn read(
     let no_fields = Map::new();
     let fields = policy.properties.as_object().unwrap_or(&no_fields);
     reader.known(fields);
-    let namespace = reader.namespace(fields.get("namespace"));
+    let namespace = reader.namespace(&reader.path("namespace"), fields.get("namespace"));
     if let Some(value) = fields.get("allowEmpty").filter(|value| !value.is_boolean() && !value.is_null()) {
-        reader.wrong_type("allowEmpty", "true or false", value);
+        reader.wrong_type(&reader.path("allowEmpty"), "true or false", value);
     }
     if fields.get("clusterSelector").is_some_and(|value| !value.is_null()) {
         let message = "clusterSelector is an older name of clusterLabelSelector and is not read";
-        reader.unsupported("clusterSelector", message, "write clusterLabelSelector");
+        reader.unsupported(&reader.path("clusterSelector"), message, "write clusterLabelSelector");
     }
     let selector = fields.get("clusterLabelSelector").filter(|value| !value.is_null());
     match (fields.get("clusters").filter(|value| !value.is_null()), selector) {
         (Some(clusters), _) => reader.clusters(clusters),
-        (None, Some(selector)) => reader.selector(selector),
+        (None, Some(selector)) => reader.selector(&reader.path("clusterLabelSelector"), selector),
         (None, None) => {}
     }
     vec![Placement::new(LOCAL, namespace)]
 }
 
-struct Reader<'a> {
-    app: &'a AppFile,
-    policy: &'a Policy,
-    not_supported: NotSupported,
-    found: &'a mut Diagnostics,
+/// Reads places; what is wrong is found at the field path that is given.
+pub(super) struct Reader<'a> {
+    pub(super) app: &'a AppFile,
+    pub(super) policy: &'a Policy,
+    pub(super) not_supported: NotSupported,
+    pub(super) found: &'a mut Diagnostics,
 }
 
 impl Reader<'_> {
@@ -59,19 +57,19 @@ impl Reader<'_> {
         format!("{}.properties.{field}", self.policy.path)
     }
 
-    fn error(&mut self, code: Code, field: &str, message: String, hint: Option<String>) {
+    fn error(&mut self, code: Code, path: &str, message: String, hint: Option<String>) {
         let error = Diagnostic::error(code, message).hint_opt(hint);
-        self.found.push(error.at(self.app.document(), self.path(field)));
+        self.found.push(error.at(self.app.document(), path));
     }
 
-    fn wrong_type(&mut self, field: &str, expected: &str, value: &Json) {
+    fn wrong_type(&mut self, path: &str, expected: &str, value: &Json) {
         let message = format!("expected {expected}, found {}", type_name(value));
-        self.error(Code::WrongType, field, message, None);
+        self.error(Code::WrongType, path, message, None);
     }
 
-    fn unsupported(&mut self, field: &str, message: impl Into<String>, hint: &str) {
+    pub(super) fn unsupported(&mut self, path: &str, message: impl Into<String>, hint: &str) {
         let finding = (self.not_supported)(Code::NotSupported, message.into()).hint(hint.to_owned());
-        self.found.push(finding.at(self.app.document(), self.path(field)));
+        self.found.push(finding.at(self.app.document(), path));
     }
 
     /// An unknown field would be a place that no reader uses.
@@ -86,7 +84,8 @@ impl Reader<'_> {
         }
     }
 
-    fn namespace(&mut self, value: Option<&Json>) -> String {
+    /// The namespace of that name; none where there is no value.
+    pub(super) fn namespace(&mut self, path: &str, value: Option<&Json>) -> String {
         match value {
             None | Some(Json::Null) => String::new(),
             Some(Json::String(name)) if name.is_empty() => String::new(),
@@ -94,16 +93,16 @@ impl Reader<'_> {
                 if !names::is_label(name) {
                     let message = format!("{name:?} cannot be the name of a namespace");
                     let hint = "lower-case letters, digits and inner hyphens, at most 63".to_owned();
-                    self.error(Code::WrongType, "namespace", message, Some(hint));
+                    self.error(Code::WrongType, path, message, Some(hint));
                 } else if let Some((message, hint)) =
                     self.app.bounds().refusal_of_namespace(name, self.app.namespace())
                 {
-                    self.error(Code::Refused, "namespace", message, Some(hint));
+                    self.error(Code::Refused, path, message, Some(hint));
                 }
                 name.clone()
             }
             Some(other) => {
-                self.wrong_type("namespace", "the name of a namespace", other);
+                self.wrong_type(path, "the name of a namespace", other);
                 String::new()
             }
         }
@@ -111,36 +110,41 @@ impl Reader<'_> {
 
     /// Only the local cluster may be named.
     fn clusters(&mut self, value: &Json) {
+        let path = self.path("clusters");
         let Some(names) = value.as_array() else {
-            return self.wrong_type("clusters", "a list of names of clusters", value);
+            return self.wrong_type(&path, "a list of names of clusters", value);
         };
         if names.is_empty() {
             let message =
                 "an empty list of clusters places the components nowhere, which is not supported yet";
-            self.unsupported("clusters", message, ONLY_LOCAL);
+            self.unsupported(&path, message, ONLY_LOCAL);
         }
         for (index, name) in names.iter().enumerate() {
-            let field = format!("clusters[{index}]");
-            match name.as_str() {
-                Some(LOCAL) => {}
-                Some(name) => {
-                    let message = format!("cluster {name:?}: other clusters are not supported yet");
-                    self.unsupported(&field, message, ONLY_LOCAL);
-                }
-                None => self.wrong_type(&field, "the name of a cluster", name),
+            self.cluster(&format!("{path}[{index}]"), name);
+        }
+    }
+
+    /// One cluster, which must be the local one.
+    pub(super) fn cluster(&mut self, path: &str, value: &Json) {
+        match value.as_str() {
+            Some(LOCAL) => {}
+            Some(name) => {
+                let message = format!("cluster {name:?}: other clusters are not supported yet");
+                self.unsupported(path, message, ONLY_LOCAL);
             }
+            None => self.wrong_type(path, "the name of a cluster", value),
         }
     }
 
     /// Only the local cluster may be selected, by its label or by no label at all, which selects every cluster.
-    fn selector(&mut self, value: &Json) {
+    pub(super) fn selector(&mut self, path: &str, value: &Json) {
         let Some(labels) = value.as_object() else {
-            return self.wrong_type("clusterLabelSelector", "labels", value);
+            return self.wrong_type(path, "labels", value);
         };
         let is_local = labels.iter().all(|(label, value)| label == CONTROL_PLANE && value == "true");
         if !is_local {
-            let message = "clusterLabelSelector selects other clusters, which are not supported yet";
-            self.unsupported("clusterLabelSelector", message, ONLY_LOCAL);
+            let message = "these labels select other clusters, which are not supported yet";
+            self.unsupported(path, message, ONLY_LOCAL);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::nearest;
 use crate::plan::DEPLOY;
-use crate::workflow::{APPLY_COMPONENT, STEP_GROUP, STEPS_AT_MOST, SUSPEND};
+use crate::workflow::{APPLY_COMPONENT, DEPLOY_TO_ENV, STEP_GROUP, STEPS_AT_MOST, SUSPEND};
 
 /// Types of policies that hold only in the steps that name them.
 const NAMED_BY_STEPS: [&str; 3] = ["topology", "override", "replication"];
@@ -54,7 +54,7 @@ impl Written<'_> {
 /// A step names a policy that is not there.
 pub fn steps(application: &Document) -> Result<Vec<PreviewStep>, Diagnostics> {
     let all = written(application.value());
-    if !all.iter().any(|step| step.type_() == DEPLOY) {
+    if !all.iter().any(|step| [DEPLOY, DEPLOY_TO_ENV].contains(&step.type_())) {
         return Ok(Vec::new());
     }
     let mut found = Diagnostics::new();
@@ -110,7 +110,7 @@ fn unknown(application: &Document, step: &Written<'_>, found: &mut Diagnostics) 
 
 fn preview(application: &Document, step: &Written<'_>) -> PreviewStep {
     let shown = match step.type_() {
-        DEPLOY => Some(deployed(application, step)),
+        DEPLOY | DEPLOY_TO_ENV => Some(deployed(application, step)),
         APPLY_COMPONENT => Some(applied(application, step)),
         _ => None,
     };

@@ -1,8 +1,8 @@
 //! Steps whose template is known here: what they do is done by the workflow itself.
 
 use super::spec::{
-    APPLY_APPLICATION, APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_RUNTIME,
-    STEP_GROUP, SUSPEND,
+    APPLY_APPLICATION, APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_ENV,
+    DEPLOY_TO_RUNTIME, STEP_GROUP, SUSPEND,
 };
 use crate::definition::DEFAULT_ERA;
 use crate::definition::version::base_name;
@@ -36,6 +36,7 @@ pub(crate) fn built_in_parameters(type_: &str) -> Option<&'static [&'static str]
         DEPLOY => Some(&["policies", "parallelism", "auto", "ignoreTerraformComponent"]),
         SUSPEND => Some(&["duration", "message"]),
         APPLY_REMAINING => Some(&["exceptions"]),
+        DEPLOY_TO_ENV => Some(&["env", "policy", "parallel"]),
         DEPLOY_TO_RUNTIME => Some(&["clusters"]),
         APPLY_APPLICATION | APPLY_IN_PARALLEL | STEP_GROUP => Some(&[]),
         _ => None,

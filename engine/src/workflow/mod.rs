@@ -46,9 +46,9 @@ pub use run_object::{application_of_run, context_of_run, workflow_of_run};
 pub use run_status::{RunStatus, StepStatus};
 pub(crate) use spec::step_type;
 pub use spec::{
-    APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, BUILT_IN_STEPS, DEPLOY, DEPLOY_TO_RUNTIME, Mode,
-    STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepRetry, StepSpec, WorkflowSpec,
-    applies_several,
+    APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, BUILT_IN_STEPS, DEPLOY, DEPLOY_TO_ENV,
+    DEPLOY_TO_RUNTIME, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepRetry, StepSpec,
+    WorkflowSpec, applies_several,
 };
 pub use step_result::{applied, live_value};
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};

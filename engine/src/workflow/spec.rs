@@ -22,21 +22,25 @@ pub const APPLY_IN_PARALLEL: &str = "apply-application-in-parallel";
 pub const APPLY_REMAINING: &str = "apply-remaining";
 /// The type of a step that applies every component in several clusters.
 pub const DEPLOY_TO_RUNTIME: &str = "deploy2runtime";
+/// Deploys components to an environment of an `env-binding` policy.
+pub const DEPLOY_TO_ENV: &str = "deploy2env";
 /// Types of steps whose meaning no definition says.
-pub const BUILT_IN_STEPS: [&str; 8] = [
+pub const BUILT_IN_STEPS: [&str; 9] = [
     APPLY_COMPONENT,
     DEPLOY,
     APPLY_APPLICATION,
     APPLY_IN_PARALLEL,
     APPLY_REMAINING,
     DEPLOY_TO_RUNTIME,
+    DEPLOY_TO_ENV,
     SUSPEND,
     STEP_GROUP,
 ];
 
 /// Does a step of this type apply several components of its application?
 pub fn applies_several(type_: &str) -> bool {
-    [DEPLOY, APPLY_APPLICATION, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY_TO_RUNTIME].contains(&type_)
+    [DEPLOY, APPLY_APPLICATION, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY_TO_RUNTIME, DEPLOY_TO_ENV]
+        .contains(&type_)
 }
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;

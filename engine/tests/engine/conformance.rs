@@ -19,6 +19,10 @@ const LEAST: &[(&str, usize)] = &[("component", 103), ("trait", 193), ("patch", 
 /// components and traits, or that differ by choice, belong here.
 const DIFFERENT_APPLICATIONS: &[(&str, &str)] = &[
     (
+        "ex__envbinding__envpatch-with-wild-match",
+        "the objects of each environment are shown; the real dry run shows the components as they are written",
+    ),
+    (
         "ex__traits__control-plane-only-usecase__app-with-control-plane-only-usecase",
         "other clusters are not supported yet",
     ),

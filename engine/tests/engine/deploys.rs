@@ -264,3 +264,103 @@ fn wrong_exceptions_and_clusters_are_told_at_their_place() {
         "{cluster}"
     );
 }
+
+/// Two environments: in the second one only `front` runs, with another image.
+fn environments() -> Json {
+    let prod = json!({"name": "prod", "placement": {"clusterSelector": {"name": "local"}, "namespaceSelector": {"name": "prod"}},
+        "selector": {"components": ["front"]},
+        "patch": {"components": [{"name": "front", "type": "web", "properties": {"image": "new"}}]}});
+    json!([{"name": "where", "type": "env-binding", "properties": {"envs": [{"name": "test"}, prod]}}])
+}
+
+fn to(env: &str, more: Json) -> Json {
+    let mut properties = json!({"env": env});
+    properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!([{"name": "go", "type": "deploy2env", "properties": properties}])
+}
+
+#[test]
+fn an_environment_has_its_place_its_components_and_changes() {
+    let prod = ["ConfigMap prod/front new"].map(str::to_owned);
+    for named in [json!({}), json!({"policy": "where"}), json!({"policy": ""})] {
+        let graph = meant(&environments(), &to("prod", named)).unwrap();
+        assert_eq!(made(&graph, "go"), prod);
+    }
+    let test = ["ConfigMap dev/back b", "ConfigMap dev/front a"].map(str::to_owned);
+    for (parallel, edges) in [(false, 1), (true, 0)] {
+        let graph = meant(&environments(), &to("test", json!({"parallel": parallel}))).unwrap();
+        assert_eq!(made(&graph, "go"), test);
+        let waits = |node: &vela_engine::plan::Node| node.waits_for.len();
+        assert_eq!(graph.rendered().plan().nodes().iter().map(waits).sum::<usize>(), edges);
+    }
+}
+
+#[test]
+fn environments_without_a_workflow_are_all_deployed() {
+    let graph = meant(&environments(), &json!([])).unwrap();
+    let steps: Vec<(&str, &str)> =
+        graph.rendered().plan().steps().iter().map(|step| (step.name.as_str(), step.type_)).collect();
+    assert_eq!(steps, [("deploy-where-test", "deploy2env"), ("deploy-where-prod", "deploy2env")]);
+    assert_eq!(graph.rendered().plan().workflow().unwrap().mode, vela_engine::workflow::Mode::Dag);
+    assert_eq!(made(&graph, "deploy-where-prod"), ["ConfigMap prod/front new"]);
+    assert_eq!(made(&graph, "deploy-where-test").len(), 2);
+}
+
+#[test]
+fn wrong_environments_are_told_at_their_place() {
+    let of = |policies: &Json, steps: &Json| {
+        let found = meant(policies, steps).unwrap_err();
+        let first = found.iter().next().unwrap();
+        (first.path.clone(), first.to_string())
+    };
+    let step = "spec.workflow.steps[0].properties.env";
+    let (path, text) = of(&environments(), &to("prd", json!({})));
+    assert_eq!(path, step);
+    assert!(
+        text.contains("no environment \"where/prd\"") && text.contains("did you mean \"where/prod\"?"),
+        "{text}"
+    );
+    assert!(of(&json!([]), &to("prod", json!({}))).1.contains("no env-binding policy"));
+    let nameless = json!([{"name": "go", "type": "deploy2env"}]);
+    assert!(of(&environments(), &nameless).1.contains("names no environment"));
+    let number = json!([{"name": "go", "type": "deploy2env", "properties": {"env": 1}}]);
+    assert!(of(&environments(), &number).1.contains("expected a string, found a number"));
+    let env = |env: Json| {
+        let policies = json!([{"name": "where", "type": "env-binding", "properties": {"envs": [{"name": "test"}, env]}}]);
+        of(&policies, &to("test", json!({})))
+    };
+    let at = "spec.policies[0].properties.envs[1]";
+    for (written, place, words) in [
+        (json!({}), ".name", "needs a name"),
+        (json!({"name": "test"}), ".name", "twice"),
+        (
+            json!({"name": "x", "placement": {"clusterSelector": {"name": "far"}}}),
+            ".placement.clusterSelector.name",
+            "other clusters",
+        ),
+        (
+            json!({"name": "x", "placement": {"namespaceSelector": {"name": "A"}}}),
+            ".placement.namespaceSelector.name",
+            "name of a namespace",
+        ),
+        (
+            json!({"name": "x", "placement": {"namespaceSelector": {"labels": {"a": "b"}}}}),
+            ".placement.namespaceSelector.labels",
+            "by labels",
+        ),
+        (
+            json!({"name": "x", "selector": {"components": ["frnt"]}}),
+            ".selector.components[0]",
+            "did you mean \"front\"?",
+        ),
+        (
+            json!({"name": "x", "patch": {"components": [{"name": "frnt"}]}}),
+            ".patch.components[0].name",
+            "did you mean \"front\"?",
+        ),
+    ] {
+        let (path, text) = env(written);
+        assert_eq!(path, format!("{at}{place}"), "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -154,14 +154,14 @@ fn a_field_unknown_to_the_kind_is_reported_in_the_template() {
 #[test]
 fn objects_that_will_not_run_are_warned_of_but_not_refused() {
     let component = "  - {name: web, type: webservice, properties: {image: nginx, ports: [{port: 70000}]}}\n";
-    let policies = "  policies:\n  - {name: two, type: env-binding, properties: {envs: []}}\n";
+    let policies = "  policies:\n  - {name: two, type: health}\n";
     let render = |text: &str| {
         dry_run::render(&application(text), &snapshot(Vec::new()), &Templates::new()).unwrap().strictly()
     };
     assert!(render(component).is_err());
     // What is left out of it may be what makes its objects right.
     let shown = render(&format!("{component}{policies}")).unwrap();
-    assert_reported(&shown.warnings().to_string(), &["env-binding", "containerPort"]);
+    assert_reported(&shown.warnings().to_string(), &["\"health\"", "containerPort"]);
 }
 
 #[test]

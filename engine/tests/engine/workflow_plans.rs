@@ -95,8 +95,8 @@ fn a_definition_is_run_where_its_calls_are_answered() {
     let first = errors.iter().next().unwrap();
     assert_eq!(first.path, "spec.workflow.steps[2].type");
     assert!(first.message.contains("no provider answers its call helm.#Render"), "{first}");
-    let errors = steps("{name: go, type: deploy2env}").unwrap_err().to_string();
-    assert!(errors.contains("workflow step type \"deploy2env\" is not supported yet"), "{errors}");
+    let errors = steps("{name: go, type: share-cloud-resource}").unwrap_err().to_string();
+    assert!(errors.contains("workflow step type \"share-cloud-resource\" is not supported yet"), "{errors}");
 }
 
 #[test]

@@ -205,19 +205,19 @@ fn objects_in_cue_are_judged_as_any_other() {
 #[test]
 fn unsupported_features_do_not_run_and_have_their_own_code() {
     let person = Person::new();
-    let parts = "  policies: [{name: more, type: env-binding, properties: {envs: []}}]\n  workflow: {steps: [{name: go, type: deploy2env}]}\n";
+    let parts = "  policies: [{name: more, type: health}]\n  workflow: {steps: [{name: go, type: deploy-cloud-resource, properties: {env: prod}}]}\n";
     let page = person.write("page.yaml", PAGE);
     let app = person.write("app.yaml", site(false) + parts);
     let words = [
         "app.yaml:",
-        "\"env-binding\"",
-        "\"deploy2env\"",
+        "\"health\"",
+        "\"deploy-cloud-resource\"",
         "Application default/site will not run",
         "not support",
     ];
     let said = person.types(&["dry-run", "--offline", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.out.contains("kind: Deployment"), "the rest is shown: {}", said.out);
-    assert_eq!(said.err.matches("env-binding").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("\"health\"").count(), 1, "{}", said.err);
     let said = person.types(&["up", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.err.contains("Nothing was written") && !said.err.contains("created"), "{}", said.err);
     // What is wrong besides is the person's turn first.
