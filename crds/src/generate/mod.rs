@@ -15,6 +15,8 @@ mod table;
 mod tidy;
 mod without_spec;
 
+use std::sync::OnceLock;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use serde_json::json;
@@ -117,6 +119,11 @@ pub fn dapr_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
 /// # Errors
 /// Which table cannot be read: a mistake in this crate.
 pub fn harbor_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+    // The operator asks for them several times while it starts, and they are large.
+    static GENERATED: OnceLock<Vec<CustomResourceDefinition>> = OnceLock::new();
+    if let Some(generated) = GENERATED.get() {
+        return Ok(generated.clone());
+    }
     const VOLUME: &str = "/properties/spec/properties/podSpec/properties/volumes/items";
     let mut volume = serde_json::Value::Null;
     for version in pod_spec_workload()?.spec.versions {
@@ -126,7 +133,8 @@ pub fn harbor_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         tidy::tidy(&mut schema);
         volume = place("PodSpecWorkload", &mut schema, VOLUME)?.take();
     }
-    goharbor::crds(&volume)
+    let generated = goharbor::crds(&volume)?;
+    Ok(GENERATED.get_or_init(|| generated).clone())
 }
 
 /// Every CRD as a file of `crds/yaml`, those of dapr.io and goharbor.io as well.
