@@ -55,6 +55,9 @@ async fn an_update_prunes_only_what_was_removed() {
         |tracker| tracker.as_ref().unwrap()["spec"]["managedResources"].as_array().unwrap().len() == 2,
     );
     assert_eq!(tracker.await.unwrap()["spec"]["complete"], true);
+    let services = cluster.application("shop").await["status"]["services"].clone();
+    assert_eq!(services.as_array().unwrap().len(), 1, "what is removed has no status: {services}");
+    assert_eq!(services[0]["name"], "front");
 }
 
 #[tokio::test]
@@ -140,4 +143,52 @@ async fn a_change_by_hand_is_undone() {
         service.is_some_and(|service| service["metadata"]["deletionTimestamp"].is_null())
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_health_of_what_runs_is_followed() {
+    let cluster = TestCluster::new().await;
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: ready: \"yes\"}\nparameter: {}\n";
+    let health = "isHealth: context.output.data.ready == \"yes\"";
+    cluster
+        .create(
+            json!({"apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "gauge"}, "spec": {
+            "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+            "schematic": {"cue": {"template": template}}, "status": {"healthPolicy": health}}}),
+        )
+        .await;
+    let mut shop = application("shop", &[json!({"name": "gauge", "type": "gauge"})]);
+    // What a person writes into it stays.
+    shop["spec"]["policies"] =
+        json!([{"name": "once", "type": "apply-once", "properties": {"enable": true}}]);
+    cluster.create(shop).await;
+    cluster.phase("shop", "running").await;
+    for (ready, phase) in [("no", "unhealthy"), ("yes", "running"), ("no", "unhealthy")] {
+        cluster.patch("v1", "ConfigMap", "gauge", json!({"data": {"ready": ready}})).await;
+        cluster.phase("shop", phase).await;
+        let service = cluster.application("shop").await["status"]["services"][0].clone();
+        assert_eq!(service["healthy"], phase == "running", "{service}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_application_ends_its_workflow() {
+    let cluster = TestCluster::new().await;
+    let mut shop = application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")]);
+    shop["spec"]["workflow"] = json!({"steps": [
+        {"name": "first", "type": "apply-component", "properties": {"component": "front"}},
+        {"name": "hold", "type": "suspend", "properties": {"duration": "1s"}},
+        {"name": "second", "type": "apply-component", "properties": {"component": "back"}},
+    ]});
+    cluster.create(shop).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.gone(APPS, "Deployment", "front").await;
+    // The time at which the workflow would have gone on.
+    cluster.pass(std::time::Duration::from_secs(2)).await;
+    cluster.quiet().await;
+    for name in ["front", "back"] {
+        assert!(cluster.deployment(name).await.is_none(), "{name} is not made again");
+    }
 }

@@ -120,3 +120,19 @@ pub(crate) fn controller(image: &str, webhooks: bool, more: &[&str]) -> Vec<Valu
     }
     objects
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An aggregated API that is away holds up the deletion of every namespace of the cluster.
+    #[test]
+    fn no_api_is_aggregated_and_one_program_runs() {
+        let mut all = objects().unwrap();
+        all.extend(access(Needs::default()));
+        all.extend(controller("vela", true, &[]));
+        let of = |kind: &str| all.iter().filter(|object| object["kind"] == kind).count();
+        assert_eq!((of("APIService"), of("Deployment"), of("Service")), (0, 1, 1));
+        assert!(of("CustomResourceDefinition") > 10);
+    }
+}
