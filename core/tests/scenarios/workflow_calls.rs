@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -304,4 +305,59 @@ async fn a_notification_goes_to_chat_and_by_mail() {
         "{}",
         taken[0]
     );
+}
+
+/// What `vela workflow terminate` writes.
+async fn terminate(cluster: &TestCluster) {
+    let mut workflow = cluster.application("shop").await["status"]["workflow"].clone();
+    workflow["terminated"] = json!(true);
+    for step in workflow["steps"].as_array_mut().unwrap() {
+        (step["phase"], step["reason"]) = (json!("failed"), json!("Terminate"));
+    }
+    let patch = Patch::Merge(json!({"status": {"workflow": workflow}}));
+    let api = cluster.api(OAM, "Application").await;
+    api.patch_status("shop", &PatchParams::default(), &patch).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_server_never_answers_can_be_ended() {
+    let server = Server::start(None).await;
+    let cluster = cluster().await;
+    let ask = json!({"name": "ask", "type": "request", "properties": {"url": server.url}});
+    cluster.create(shop(&[ask])).await;
+    // An application beside it does not wait for that server.
+    cluster.create(application("other", &[web("front", "nginx:1")])).await;
+    cluster.phase("other", "running").await;
+    let waits = |found: &Value| message(&first_step(found)).contains("no answer");
+    until_or("the step says so", || cluster.application("shop"), waits).await;
+    terminate(&cluster).await;
+    cluster.phase("shop", "workflowTerminated").await;
+    let sent = server.sent().len();
+    cluster.rested(1).await;
+    assert_eq!(server.sent().len(), sent, "an ended run asks no more");
+    assert!(cluster.deployment("back").await.is_none());
+}
+
+#[tokio::test]
+async fn a_step_that_does_not_compile_never_succeeds() {
+    let cluster = TestCluster::new().await;
+    let broken =
+        "import \"vela/kube\"\nread: kube.#Read & {$params: value: parameter.nothing\nparameter: {}\n";
+    step_definition(&cluster, "look", broken).await;
+    cluster.create(shop(&[json!({"name": "look", "type": "look"})])).await;
+    let failed = |found: &Value| {
+        let conditions = found["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|one| one["status"] == "False" && one["message"].to_string().contains("look"))
+    };
+    until_or("it names the definition", || cluster.application("shop"), failed).await;
+    for _ in 0..3 {
+        cluster
+            .patch(OAM, "Application", "shop", json!({"metadata": {"annotations": {"again": "yes"}}}))
+            .await;
+        cluster.rested(1).await;
+        let status = cluster.application("shop").await["status"].clone();
+        assert_ne!(status["workflow"]["steps"][0]["phase"], "succeeded", "{status}");
+        assert_ne!(status["status"], "running", "{status}");
+    }
+    assert!(cluster.deployment("back").await.is_none(), "no later step ran");
 }
