@@ -17,6 +17,7 @@ mod download;
 mod editor;
 mod environment;
 mod error;
+mod events;
 mod health;
 mod input;
 mod installation;

@@ -149,7 +149,6 @@ const VERBS: &[Verb] = &[
         "services are components of an Application file, which `vela up FILE` applies",
     ),
     ("template", Absence::NotYet, "docs/definitions.md lists what `context` holds in a template"),
-    ("top", Absence::NotYet, "`vela ls` and `vela status NAME` show applications, their objects and pods"),
     (
         "trait",
         Absence::Otherwise,

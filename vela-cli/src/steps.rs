@@ -207,7 +207,7 @@ fn looked_at(status: &StepStatus, now: Timestamp) -> [String; 4] {
 }
 
 /// The time between the two, without fractions of a second.
-fn whole_seconds(from: Timestamp, to: Timestamp) -> String {
+pub(crate) fn whole_seconds(from: Timestamp, to: Timestamp) -> String {
     let seconds = to.as_second().saturating_sub(from.as_second()).max(0);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {

@@ -29,6 +29,8 @@ mod inside;
 mod offline;
 #[path = "cli/operators.rs"]
 mod operators;
+#[path = "cli/pty.rs"]
+mod pty;
 #[path = "cli/rollout.rs"]
 mod rollout;
 #[path = "cli/sandbox.rs"]
@@ -43,6 +45,8 @@ mod streams;
 mod system;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/top.rs"]
+mod top;
 #[path = "cli/verbs.rs"]
 mod verbs;
 #[path = "cli/workflow.rs"]

@@ -1,4 +1,4 @@
-//! The words of the commands of every day: `vela rollback` and `vela export`.
+//! The words of the commands of every day: `vela rollback`, `vela export` and `vela top`.
 
 use std::path::PathBuf;
 
@@ -47,4 +47,15 @@ pub(crate) struct Export {
     /// How to print it: YAML documents, or a JSON list
     #[arg(long, short, value_enum, default_value = "yaml")]
     pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Keys:\n  Enter goes down, q or Esc back, / searches, e shows events, l the log of a pod, ? all keys.\n\n\
+                  Examples:\n  vela top\n  vela top -A"
+)]
+pub(crate) struct Top {
+    /// Applications of every namespace
+    #[arg(long, short = 'A')]
+    pub(crate) all_namespaces: bool,
 }

@@ -12,7 +12,7 @@ pub(crate) use self::definition::{
     EditDefinition, InitDefinition, WhichDefinitions,
 };
 pub(crate) use self::environment::Env;
-pub(crate) use self::everyday::{Export, RollbackApplication};
+pub(crate) use self::everyday::{Export, RollbackApplication, Top};
 pub(crate) use self::files::{Delete, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::init::Init;
@@ -98,6 +98,8 @@ pub(crate) enum Command {
     /// List applications
     #[command(aliases = ["list", "get"])]
     Ls(Ls),
+    /// Look into applications on the whole terminal: components, objects, pods, events and logs
+    Top(Top),
     /// Delete applications, or everything that files describe, and wait until it is gone
     Delete(Delete),
     /// Print the objects that an application would become, without changing anything

@@ -18,10 +18,10 @@ use crate::session::{Purpose, Session, block_on};
 const MOST_STREAMS: usize = 100;
 
 /// One container of a pod.
-struct Source {
-    namespace: String,
-    pod: String,
-    container: String,
+pub(super) struct Source {
+    pub(super) namespace: String,
+    pub(super) pod: String,
+    pub(super) container: String,
 }
 
 pub(crate) fn run(args: &Logs, global: &Global, screen: &mut Screen) -> Result<()> {
@@ -57,7 +57,7 @@ async fn print(cluster: &Cluster, args: &Logs, screen: &mut Screen) -> Result<()
         } else {
             String::new()
         };
-        match open(cluster, source, args).await {
+        match open(cluster, source, &extent(&source.container, args)).await {
             Ok(lines) => {
                 let lines = lines.map(move |line| line.map(|text| format!("{prefix}{text}"))).boxed();
                 if args.follow { all.push(lines) } else { one_by_one.push(lines) }
@@ -119,21 +119,30 @@ fn chosen(pods: &[Pod], args: &Logs) -> Result<Vec<Source>> {
 }
 
 /// A line, or why there are no more.
-type Line = std::result::Result<String, String>;
+pub(super) type Line = std::result::Result<String, String>;
 
-async fn open(cluster: &Cluster, source: &Source, args: &Logs) -> Result<BoxStream<'static, Line>> {
-    let Source { namespace, pod, container } = source;
+/// How much of the log of a container is asked for.
+fn extent(container: &str, args: &Logs) -> LogParams {
     let seconds = |since: std::time::Duration| i64::try_from(since.as_secs().max(1)).unwrap_or(i64::MAX);
-    let params = LogParams {
-        container: Some(container.clone()),
+    LogParams {
+        container: Some(container.to_owned()),
         follow: args.follow,
         previous: args.previous,
         timestamps: args.timestamps,
         since_seconds: args.since.map(seconds),
         tail_lines: args.tail.map(i64::from),
         ..LogParams::default()
-    };
-    let lines = pod_log::lines(cluster.client(), namespace, pod, &params).await.map_err(|error| {
+    }
+}
+
+/// The lines that a container wrote.
+pub(super) async fn open(
+    cluster: &Cluster,
+    source: &Source,
+    params: &LogParams,
+) -> Result<BoxStream<'static, Line>> {
+    let Source { namespace, pod, container } = source;
+    let lines = pod_log::lines(cluster.client(), namespace, pod, params).await.map_err(|error| {
         cluster.failure(&format!("give the log of container {container} of pod {pod}"), &error)
     })?;
     let broken = format!("the log of container {container} of pod {pod} ends early");

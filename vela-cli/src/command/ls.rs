@@ -22,24 +22,8 @@ pub(crate) fn run(args: &Ls, global: &Global, screen: &mut Screen) -> Result<()>
 }
 
 async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
-    let namespace = (!args.all_namespaces).then(|| cluster.namespace());
-    let mut applications: Vec<Value> = Vec::new();
-    for (api_version, kind) in APPLICATIONS {
-        let found = cluster.list(api_version, kind, namespace).await?;
-        // Lists leave out what their items have in common.
-        applications.extend(found.into_iter().map(|object| {
-            let mut value = json!(object);
-            value["apiVersion"] = json!(api_version);
-            value["kind"] = json!(kind);
-            value
-        }));
-    }
-    // An ApplicationConfiguration that an Application became is shown with that Application.
-    applications.retain(|value| !is_part_of_application(value));
+    let mut applications = read(cluster, (!args.all_namespaces).then(|| cluster.namespace())).await?;
     named(&mut applications, args, cluster)?;
-    applications.sort_by_cached_key(|value| {
-        (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
-    });
     if args.output == ListFormat::Name {
         let names: Vec<String> = applications.iter().map(name_of).collect();
         return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
@@ -80,6 +64,37 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
     screen.print(&table.cut_to(width, message).render())
 }
 
+/// The applications of a namespace or of all, by namespace and name.
+pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Vec<Value>> {
+    let mut applications: Vec<Value> = Vec::new();
+    for (api_version, kind) in APPLICATIONS {
+        let found = cluster.list(api_version, kind, namespace).await?;
+        // Lists leave out what their items have in common.
+        applications.extend(found.into_iter().map(|object| {
+            let mut value = json!(object);
+            value["apiVersion"] = json!(api_version);
+            value["kind"] = json!(kind);
+            value
+        }));
+    }
+    // An ApplicationConfiguration that an Application became is shown with that Application.
+    applications.retain(|value| !is_part_of_application(value));
+    applications.sort_by_cached_key(|value| {
+        (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
+    });
+    Ok(applications)
+}
+
+/// How far an application is, in the word of its status.
+pub(super) fn phase(application: &Value) -> &str {
+    if text(application, "/kind") != "ApplicationConfiguration" {
+        return text(application, "/status/status");
+    }
+    let conditions = application.pointer("/status/conditions").and_then(Value::as_array);
+    let mut all = conditions.into_iter().flatten();
+    all.find(|condition| text(condition, "/type") == "Synced").map_or("", |synced| text(synced, "/reason"))
+}
+
 /// Where the command looked for applications.
 fn searched(args: &Ls, cluster: &Cluster) -> String {
     match args.all_namespaces {
@@ -117,14 +132,7 @@ fn rows(application: &Value) -> Vec<Vec<String>> {
     };
     let components = application.pointer("/spec/components").and_then(Value::as_array).unwrap_or(&none);
     let services = list(application, "/status/services");
-    let phase = match text(application, "/kind") {
-        "ApplicationConfiguration" => {
-            let conditions = list(application, "/status/conditions");
-            let synced = conditions.iter().find(|condition| text(condition, "/type") == "Synced");
-            synced.map_or(String::new(), |condition| text(condition, "/reason").to_owned())
-        }
-        _ => text(application, "/status/status").to_owned(),
-    };
+    let phase = phase(application).to_owned();
     let created = text(application, "/metadata/creationTimestamp").to_owned();
     let row = |(index, component): (usize, &Value)| {
         let name = [text(component, "/name"), text(component, "/componentName")].concat();

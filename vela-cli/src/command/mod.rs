@@ -21,6 +21,7 @@ mod sandbox;
 mod show;
 mod status;
 mod system;
+mod top;
 mod uninstall;
 mod up;
 mod version;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Init(args) => init::run(&args, &global, screen),
         Command::Up(args) => up::run(&args, &global, screen),
         Command::Status(args) => status::run(&args, &global, screen),
+        Command::Top(args) => top::run(&args, &global, screen),
         Command::Ls(args) => ls::run(&args, &global, screen),
         Command::Delete(args) => delete::run(&args, &global, screen),
         Command::DryRun(args) => dry_run::run(&args, &global, screen),

@@ -62,26 +62,28 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     screen.print(&out)
 }
 
+/// A pod as rows of pods show it.
+pub(super) fn pod_row(pod: &Pod) -> Value {
+    let statuses = pod.object.pointer("/status/containerStatuses").and_then(Value::as_array);
+    let count = |ready: bool| {
+        statuses.into_iter().flatten().filter(|status| !ready || status["ready"] == true).count()
+    };
+    let restarts = statuses.into_iter().flatten().filter_map(|status| status["restartCount"].as_u64());
+    json!({
+        "component": pod.component,
+        "pod": pod.name(),
+        "namespace": pod.namespace(),
+        "ready": format!("{}/{}", count(true), count(false)),
+        "phase": text(&pod.object, "/status/phase"),
+        "restarts": restarts.sum::<u64>(),
+        "node": text(&pod.object, "/spec/nodeName"),
+        "created": text(&pod.object, "/metadata/creationTimestamp"),
+    })
+}
+
 /// Its pods, one row each.
 fn show_pods(pods: &[Pod], args: &Status, screen: &mut Screen) -> Result<()> {
-    let row = |pod: &Pod| {
-        let statuses = pod.object.pointer("/status/containerStatuses").and_then(Value::as_array);
-        let count = |ready: bool| {
-            statuses.into_iter().flatten().filter(|status| !ready || status["ready"] == true).count()
-        };
-        let restarts = statuses.into_iter().flatten().filter_map(|status| status["restartCount"].as_u64());
-        json!({
-            "component": pod.component,
-            "pod": pod.name(),
-            "namespace": pod.namespace(),
-            "ready": format!("{}/{}", count(true), count(false)),
-            "phase": text(&pod.object, "/status/phase"),
-            "restarts": restarts.sum::<u64>(),
-            "node": text(&pod.object, "/spec/nodeName"),
-            "created": text(&pod.object, "/metadata/creationTimestamp"),
-        })
-    };
-    let rows: Vec<Value> = pods.iter().map(row).collect();
+    let rows: Vec<Value> = pods.iter().map(pod_row).collect();
     if args.output != Format::Table {
         return screen.print(&data(args.output, &Value::Array(rows))?);
     }
@@ -100,7 +102,7 @@ fn show_pods(pods: &[Pod], args: &Status, screen: &mut Screen) -> Result<()> {
 
 /// What its conditions say against it. `Ready`, which is `HealthCheck` in the v1alpha2 form, mostly repeats another one and is
 /// told only where it does not.
-fn problems(application: &Value) -> Vec<String> {
+pub(super) fn problems(application: &Value) -> Vec<String> {
     let none = Vec::new();
     let conditions = application.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none);
     let bad = conditions.iter().filter(|condition| text(condition, "/status") == "False");

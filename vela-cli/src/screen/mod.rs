@@ -1,5 +1,6 @@
 //! What the person sees: results on standard output, everything said about the run on standard error.
 
+mod full;
 mod neutral;
 mod style;
 
@@ -8,6 +9,9 @@ use std::io::{IsTerminal, Write};
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
+#[cfg(test)]
+pub(crate) use self::full::paint;
+pub(crate) use self::full::{FullScreen, Input, Key, Lines};
 pub(crate) use self::style::{BAD, BOLD, BUSY, DIM, GOOD};
 
 use crate::args::Format;
@@ -240,6 +244,12 @@ fn columns(terminal: impl std::os::fd::AsFd) -> usize {
 /// The text as it will be shown, for those who count its columns.
 pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
     neutral::text(text)
+}
+
+/// The text on one line and without any style, its own or ours.
+pub(crate) fn plain(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    neutral::text(&text).replace('\n', " ").replace('\t', "    ")
 }
 
 /// `value` as JSON or YAML, with nothing in it that a terminal would obey; a table is the command's own business and

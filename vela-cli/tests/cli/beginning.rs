@@ -1,20 +1,14 @@
 //! `vela init`: the file of an application is written by flags and by answers, and a dry run takes it.
 
-use std::fs::File;
 use std::io::Write as _;
 use std::process::Stdio;
 
+use crate::pty::Pty;
 use crate::{CommandOutput, PAGE, Person};
 
 /// `vela init --offline` with these words, on a terminal where a person types the lines.
 fn typed(person: &Person, words: &[&str], lines: &[&str]) -> CommandOutput {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&keyboard).unwrap();
-    unlockpt(&keyboard).unwrap();
-    let name = ptsname(&keyboard, Vec::new()).unwrap();
-    let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut keyboard = File::from(keyboard);
+    let Pty { mut keyboard, terminal } = Pty::open();
     for line in lines {
         keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }

@@ -120,7 +120,7 @@ fn lists(person: &Person) {
     person.types(&["logs", "shop"]).fails(1, &["there is no application \"shop\""]);
 }
 
-fn resources(version: &str, all: &[(&str, &str)]) -> String {
+pub(crate) fn resources(version: &str, all: &[(&str, &str)]) -> String {
     let one = |(name, kind): &(&str, &str)| json!({"name": name, "singularName": "", "kind": kind, "namespaced": true, "verbs": ["get", "list"]});
     let all: Vec<Value> = all.iter().map(one).collect();
     json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all})

@@ -1,18 +1,18 @@
 //! `vela exec` and `vela port-forward` against a server that speaks the WebSocket protocols of Kubernetes.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::{Value, json};
 use tungstenite::handshake::server::{Request, Response};
 use tungstenite::{Message, WebSocket};
 
 use crate::inside::{answers, kubeconfig};
+use crate::pty::Pty;
 use crate::verbs::{answer, respond};
 use crate::{CommandOutput, Person};
 
@@ -235,34 +235,24 @@ fn what_keeps_a_command_from_running_is_told() {
     runs(&person, &[]).fails(2, &["<COMMAND>"]);
 }
 
-fn resize(terminal: &File, ws_col: u16, ws_row: u16) {
-    tcsetwinsize(terminal, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-}
-
 #[test]
 fn a_command_gets_the_terminal_with_its_size() {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let person = with_cluster("v5.channel.k8s.io");
-    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&keyboard).unwrap();
-    unlockpt(&keyboard).unwrap();
-    let name = ptsname(&keyboard, Vec::new()).unwrap();
-    let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    resize(&terminal, 77, 33);
+    let mut pty = Pty::open();
+    pty.resize(77, 33);
     let mut command = exec(&person, &["-i", "-t", "-p", "web-1-a", "--", "size"]);
-    command.stdin(terminal.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(pty.terminal.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(out.next().unwrap().unwrap(), r#"{"Width":77,"Height":33}"#);
-    resize(&terminal, 100, 40);
+    pty.resize(100, 40);
     kill_process(Pid::from_child(&child), Signal::WINCH).unwrap();
     assert_eq!(out.next().unwrap().unwrap(), r#"{"Width":100,"Height":40}"#);
     // Ctrl-C is a key of the command, not the end of this program. The keyboard lives on: without it the terminal is gone.
-    let mut keyboard = File::from(keyboard);
-    keyboard.write_all(b"\x03").unwrap();
+    pty.keyboard.write_all(b"\x03").unwrap();
     assert_eq!(out.next().unwrap().unwrap(), "key 3");
     assert!(child.wait().unwrap().success());
-    let modes = tcgetattr(&terminal).unwrap().local_modes;
+    let modes = tcgetattr(&pty.terminal).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "the terminal is as it was: {modes:?}");
 }
 
