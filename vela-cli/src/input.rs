@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use vela_engine::{Document, definition, manifest};
 
-use crate::args::Recursive;
+use crate::args::{Kustomize, Recursive};
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
-use crate::{appfile, download, offline};
+use crate::{appfile, download, kustomize, offline};
 
 /// A manifest larger than this is no manifest: the API server itself refuses objects beyond a few megabytes.
 const LARGEST_FILE: usize = 16 * 1024 * 1024;
@@ -34,15 +34,39 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
     read_all(paths, FileKinds::Manifests, Recursive { all: false })
 }
 
-/// Reads the same, and where it is asked for the folders inside folders.
-pub(crate) fn read_deep(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<Document>> {
-    read_all(paths, FileKinds::Manifests, recursive)
+/// Reads the same, where it is asked for the folders inside folders, and what kustomize builds.
+pub(crate) fn read_deep(paths: &[PathBuf], recursive: Recursive, built: &Kustomize) -> Result<Vec<Document>> {
+    without_appfiles(read_with_appfiles(paths, recursive, built)?)
 }
 
 /// Reads the same and Appfiles, which are no objects until [`appfile::resolve`] made them ones.
-pub(crate) fn read_with_appfiles(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<Document>> {
-    let (documents, failures) = gather(paths, FileKinds::Manifests, recursive);
+pub(crate) fn read_with_appfiles(
+    paths: &[PathBuf],
+    recursive: Recursive,
+    built: &Kustomize,
+) -> Result<Vec<Document>> {
+    // Errors of all files and folders come together.
+    let (mut documents, mut failures) = match paths {
+        [] => (Vec::new(), Vec::new()),
+        _ => gather(paths, FileKinds::Manifests, recursive),
+    };
+    for folder in &built.folders {
+        match kustomized(folder) {
+            Ok(more) => documents.extend(more),
+            Err(failure) => failures.push(failure),
+        }
+    }
     Failure::all(failures).map_or(Ok(documents), Err)
+}
+
+fn kustomized(folder: &Path) -> Result<Vec<Document>> {
+    let bytes = kustomize::build(folder, LARGEST_FILE)?;
+    let name = format!("{} (as kustomize builds it)", folder.display());
+    let documents: Vec<Document> = manifest::read(&name, &text(&name, bytes)?)?.into_iter().collect();
+    match documents.is_empty() {
+        true => Err(Error::user(format!("there is no object in {name}")).into()),
+        false => Ok(documents),
+    }
 }
 
 /// Does a bare word say by its shape that it is a file, and no name?
@@ -162,18 +186,24 @@ fn read_file(path: &Path, want: FileKinds) -> Result<Vec<Document>> {
         Some(url) => (download::without_query(url).to_owned(), download::read(url, LARGEST_FILE)?),
         None => local(path)?,
     };
-    let text = String::from_utf8(bytes).map_err(|error| {
+    let text = text(&name, bytes)?;
+    if is_cue(&name, &text, want) {
+        return Ok(vec![definition::cue_file::document(&name, &text)?]);
+    }
+    Ok(manifest::read(&name, &text)?.into_iter().collect())
+}
+
+/// The bytes as text, or where they are none.
+fn text(name: &str, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let before = &error.as_bytes()[..place];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-        Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text")).hint("save the file as UTF-8")
-    })?;
-    if is_cue(&name, &text, want) {
-        return Ok(vec![definition::cue_file::document(&name, &text)?]);
-    }
-    Ok(manifest::read(&name, &text)?.into_iter().collect())
+        let error = Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text"));
+        error.hint("save the file as UTF-8").into()
+    })
 }
 
 /// Is it CUE by its name? Standard input has none: there a definition is known by its field `template`, which no manifest has.

@@ -21,6 +21,7 @@ mod events;
 mod health;
 mod input;
 mod installation;
+mod kustomize;
 mod new_file;
 mod offline;
 mod order;

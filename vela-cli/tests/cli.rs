@@ -25,6 +25,8 @@ mod errors;
 mod everyday;
 #[path = "cli/inside.rs"]
 mod inside;
+#[path = "cli/kustomize.rs"]
+mod kustomize;
 #[path = "cli/offline.rs"]
 mod offline;
 #[path = "cli/operators.rs"]

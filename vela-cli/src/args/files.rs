@@ -1,4 +1,4 @@
-//! The words by which commands take files, and those of `vela delete`.
+//! The words by which commands take files and folders, and those of `vela delete`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,8 +15,17 @@ pub(crate) struct Recursive {
     pub(crate) all: bool,
 }
 
+/// Folders that kustomize builds.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["names", "files", "all"]))]
+pub(crate) struct Kustomize {
+    /// Folder with a kustomization.yaml, built by kubectl or kustomize, of which one must be installed; may be given many
+    /// times
+    #[arg(id = "kustomize", long = "kustomize", short = 'k', value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["names", "files", "kustomize", "all"]))]
 pub(crate) struct Delete {
     /// Names of applications (or ApplicationConfigurations)
     #[arg(value_parser = object)]
@@ -26,6 +35,8 @@ pub(crate) struct Delete {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+    #[command(flatten)]
+    pub(crate) kustomize: Kustomize,
     /// Delete every application of the namespace; asks before it does, unless --yes is given
     #[arg(long)]
     pub(crate) all: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::files::Recursive;
+use super::files::{Kustomize, Recursive};
 use super::format::{Format, ListFormat};
 use super::values::{duration, object};
 
@@ -44,7 +44,7 @@ pub(crate) struct RevisionGet {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["paths", "files"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["paths", "files", "kustomize"]))]
 #[command(after_help = "Examples:\n  vela diff app.yaml\n  vela live-diff -f app.yaml -o json")]
 pub(crate) struct Diff {
     /// Files, folders, URLs or - as --file takes them
@@ -55,6 +55,8 @@ pub(crate) struct Diff {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+    #[command(flatten)]
+    pub(crate) kustomize: Kustomize,
     /// Files or folders with more definitions; they win over those of the cluster
     #[arg(long = "definitions", short, value_name = "PATH")]
     pub(crate) definitions: Vec<PathBuf>,

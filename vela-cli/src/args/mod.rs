@@ -13,7 +13,7 @@ pub(crate) use self::definition::{
 };
 pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication, Top};
-pub(crate) use self::files::{Delete, Recursive};
+pub(crate) use self::files::{Delete, Kustomize, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
@@ -163,8 +163,10 @@ pub(crate) struct Up {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+    #[command(flatten)]
+    pub(crate) kustomize: Kustomize,
     /// Revision whose content the application NAME gets, such as shop-v1
-    #[arg(long, short, value_name = "REVISION", value_parser = object, conflicts_with = "files")]
+    #[arg(long, short, value_name = "REVISION", value_parser = object, conflicts_with_all = ["files", "kustomize"])]
     pub(crate) revision: Option<String>,
     /// Publish it as this version, by the annotation app.oam.dev/publishVersion: its workflow runs for each version once
     #[arg(long, short = 'v', value_name = "VERSION", value_parser = object)]
@@ -224,6 +226,8 @@ pub(crate) struct DryRun {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+    #[command(flatten)]
+    pub(crate) kustomize: Kustomize,
     /// Files or folders with more definitions; they win over the built-in ones
     #[arg(long = "definitions", short, value_name = "PATH")]
     pub(crate) definitions: Vec<PathBuf>,

@@ -18,8 +18,7 @@ use crate::wait::{self, Awaited};
 use crate::{input, order};
 
 pub(crate) fn run(args: &Delete, global: &Global, screen: &mut Screen) -> Result<()> {
-    let mut documents =
-        if args.files.is_empty() { Vec::new() } else { input::read_deep(&args.files, args.recursive)? };
+    let mut documents = input::read_deep(&args.files, args.recursive, &args.kustomize)?;
     order::sort(&mut documents);
     documents.reverse();
     block_on(async {

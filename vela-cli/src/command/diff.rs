@@ -60,7 +60,7 @@ struct Entry {
 
 pub(crate) fn run(args: &Diff, global: &Global, screen: &mut Screen) -> Result<()> {
     let paths: Vec<PathBuf> = args.paths.iter().chain(&args.files).cloned().collect();
-    let mut documents = input::read_deep(&paths, args.recursive)?;
+    let mut documents = input::read_deep(&paths, args.recursive, &args.kustomize)?;
     let library = match args.definitions.is_empty() {
         true => Vec::new(),
         false => input::read_definitions(&args.definitions)?,

@@ -18,10 +18,10 @@ use crate::{appfile, input, offline};
 pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result<()> {
     // Both are read before either is refused, so that the errors of all files come together.
     let mut paths: Vec<PathBuf> = args.paths.iter().chain(&args.files).cloned().collect();
-    if paths.is_empty() {
+    if paths.is_empty() && args.kustomize.folders.is_empty() {
         paths.push(input::usual()?);
     }
-    let documents = input::read_with_appfiles(&paths, args.recursive);
+    let documents = input::read_with_appfiles(&paths, args.recursive, &args.kustomize);
     let definitions = input::read_definitions(&args.definitions);
     let (documents, mut definitions) = match (documents, definitions) {
         (Ok(documents), Ok(definitions)) => (documents, definitions),

@@ -7,7 +7,7 @@ use vela_engine::{ClusterVersion, Document, dry_run};
 use vela_snapshot::{Reader, Source};
 
 use crate::appfile::{self, Resolved};
-use crate::args::{Export, Format, Global, Recursive};
+use crate::args::{Export, Format, Global, Kustomize, Recursive};
 use crate::error::{Error, Failure, Result};
 use crate::offline::RenderInputs;
 use crate::screen::{Screen, data};
@@ -19,7 +19,8 @@ pub(crate) fn run(args: &Export, global: &Global, screen: &mut Screen) -> Result
     if paths.is_empty() {
         paths.push(input::usual()?);
     }
-    let documents = input::read_with_appfiles(&paths, Recursive { all: false })?;
+    let documents =
+        input::read_with_appfiles(&paths, Recursive { all: false }, &Kustomize { folders: Vec::new() })?;
     let given = match args.definitions.is_empty() {
         true => Vec::new(),
         false => input::read_definitions(&args.definitions)?,

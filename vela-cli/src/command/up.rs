@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()>
     let meant = meant(args)?;
     let documents = match &meant {
         Meant::Again(_) => Vec::new(),
-        Meant::Files(paths) => input::read_with_appfiles(paths, args.recursive)?,
+        Meant::Files(paths) => input::read_with_appfiles(paths, args.recursive, &args.kustomize)?,
     };
     input::print_warnings(&documents, screen);
     block_on(async {
@@ -48,7 +48,7 @@ enum Meant {
     Again(String),
 }
 
-/// Files are what looks like one or is one; with `--revision`, and without `--file`, the word is a name whatever lies in
+/// Files are what looks like one or is one; with `--revision`, and without `--file` or `--kustomize`, the word is a name whatever lies in
 /// this folder.
 fn meant(args: &Up) -> Result<Meant> {
     let asks_again = args.revision.is_some() || args.publish_version.is_some();
@@ -57,12 +57,13 @@ fn meant(args: &Up) -> Result<Meant> {
         let shaped = download::is_url(word) || input::is_shaped_like_a_path(word);
         shaped || !(asks_again && is_name(word)) && Path::new(word).exists()
     };
+    let is_bare = args.files.is_empty() && args.kustomize.folders.is_empty();
     match &args.words[..] {
-        [] if args.files.is_empty() && args.revision.is_none() => {
+        [] if is_bare && args.revision.is_none() => {
             return Ok(Meant::Files(vec![input::usual()?]));
         }
         [word] if args.revision.is_some() && is_name(word) => return Ok(Meant::Again(word.clone())),
-        [word] if args.files.is_empty() && !is_file(word) && is_name(word) => {
+        [word] if is_bare && !is_file(word) && is_name(word) => {
             return Ok(Meant::Again(word.clone()));
         }
         _ => {}
