@@ -85,4 +85,4 @@ pub use dynamic_watch::DynamicWatches;
 pub use limiter::RequestLimiter;
 pub use manager::Manager;
 pub use predicate::{Predicate, Watched};
-pub use retry::{CONFLICT_WAIT, Retry};
+pub use retry::{CONFLICT_WAIT, Retry, over_conflicts};

@@ -1,9 +1,30 @@
 //! An answer of the API server → when another try is worth while; the one rule of all reconcilers.
 
+use std::future::Future;
 use std::time::Duration;
 
 /// After a write that lost against another writer the stores need a moment to catch up.
 pub const CONFLICT_WAIT: Duration = Duration::from_millis(50);
+
+/// How often what a user orders is tried again while other writers are faster.
+const TRIES_AT_MOST: usize = 20;
+
+/// Reads, decides and writes as long as `attempt` gives nothing because another writer changed the object since it was read
+/// (409). Gives nothing where the other writers were faster each time.
+///
+/// # Errors
+/// The error of an attempt, at once.
+pub async fn over_conflicts<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<Option<T>, E>
+where
+    F: Future<Output = Result<Option<T>, E>>,
+{
+    for _ in 0..TRIES_AT_MOST {
+        if let Some(written) = attempt().await? {
+            return Ok(Some(written));
+        }
+    }
+    Ok(None)
+}
 
 /// When a request that failed may succeed, though the object that it is about stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +95,25 @@ mod tests {
         ] {
             assert_eq!(answered(code, asked), expected, "{code}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_change_is_tried_again_until_it_is_written() {
+        let mut tries = 0;
+        let mut third = || {
+            tries += 1;
+            std::future::ready(Ok::<_, ()>((tries == 3).then_some("written")))
+        };
+        assert_eq!(over_conflicts(&mut third).await, Ok(Some("written")));
+        let mut tries = 0;
+        let never = || {
+            tries += 1;
+            std::future::ready(Ok::<Option<()>, ()>(None))
+        };
+        assert_eq!(over_conflicts(never).await, Ok(None));
+        assert_eq!(tries, TRIES_AT_MOST);
+        let failing = || std::future::ready(Err::<Option<()>, _>("forbidden"));
+        assert_eq!(over_conflicts(failing).await, Err("forbidden"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod restart;
 mod run_object;
 mod run_status;
 mod spec;
+mod steering;
 mod step_result;
 mod values;
 mod verbs;
@@ -50,6 +51,7 @@ pub use spec::{
     DEPLOY_TO_RUNTIME, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepRetry, StepSpec,
     WorkflowSpec, applies_several,
 };
+pub use steering::{Order, Then, Unsteerable, patch, refused, run_of, steer, steerable};
 pub use step_result::{applied, live_value};
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
 pub use verbs::Refusal;

@@ -1,7 +1,7 @@
 //! What people do with runs: suspend, resume, terminate, restart.
 
 use serde_json::json;
-use vela_engine::workflow::{Idle, RunPhase, StepOutcome};
+use vela_engine::workflow::{Idle, Order, RunPhase, StepOutcome, steer};
 
 use crate::workflow_runs::{TestRun, ended, fails, waits};
 
@@ -113,4 +113,40 @@ fn a_step_of_a_group_begins_anew_with_what_builds_on_the_group() {
     restart(&mut run, "b").unwrap();
     assert_eq!(run.phases(), ["g running", "a succeeded", "beside succeeded"]);
     assert_eq!(run.pass_done(), (vec!["b".to_owned(), "after".to_owned()], ended(RunPhase::Succeeded)));
+}
+
+#[test]
+fn an_order_becomes_a_patch_of_the_version_that_was_read() {
+    let mut run = TestRun::in_order(&json!([{"name": "a", "type": "t"}]));
+    run.pass(|_| waits());
+    run.status.context = Some(json!({"name": "values"}));
+    let application = |run: serde_json::Value| {
+        json!({
+            "metadata": {"name": "shop", "resourceVersion": "7"}, "status": {"workflow": run},
+        })
+    };
+    let of = |object: &serde_json::Value, order| steer(object, order, run.now);
+    let running = application(run.status.to_json());
+    let operations = of(&running, Order::Suspend(None)).unwrap();
+    assert_eq!(
+        operations[0],
+        json!({"op": "add", "path": "/metadata/resourceVersion", "value": "7"}),
+        "another version is a conflict"
+    );
+    assert_eq!(operations[1]["value"]["status"], "suspending");
+    assert_eq!(operations.len(), 2, "a suspended application is what it was");
+    let suspended = application(operations[1]["value"].clone());
+    let resumed = of(&suspended, Order::Resume(None)).unwrap();
+    assert_eq!(resumed[2]["value"], "runningWorkflow");
+    let restarted = of(&running, Order::Restart).unwrap();
+    assert_eq!(restarted[1], json!({"op": "remove", "path": "/status/workflow"}));
+    let why = of(&running, Order::Resume(None)).unwrap_err();
+    assert_eq!(why.message, "workflow of shop: the workflow is not suspended");
+    for (object, order, words) in [
+        (application(json!(null)), Order::Restart, "has not begun"),
+        (application(json!({"appRevision": "shop-v1"})), Order::Terminate, "nothing to steer"),
+    ] {
+        let why = of(&object, order).unwrap_err();
+        assert!(why.message.contains(words) && !why.hint.is_empty(), "{why:?}");
+    }
 }

@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_engine::Document;
 use vela_engine::preview::merge;
-use vela_engine::workflow::{RunStatus, StepStatus, WorkflowSpec};
+use vela_engine::workflow::{self, RunStatus, StepStatus, Unsteerable, WorkflowSpec};
 use vela_runtime::clock;
 
 use crate::cluster::Cluster;
@@ -17,12 +17,12 @@ const EXTERNAL: &str = "core.oam.dev/v1alpha1";
 
 /// The run that the status holds; of an application that was never deployed there is none.
 pub(super) fn run_of(application: &DynamicObject) -> Result<RunStatus> {
-    let written = application.data.pointer("/status/workflow").unwrap_or(&Value::Null);
-    RunStatus::read(written, clock::now()).ok_or_else(|| {
-        let name = application.name_any();
-        let message = format!("the workflow of {name} has not begun");
-        Error::user(message).hint(format!("`vela status {name}` shows what the application waits for")).into()
-    })
+    workflow::run_of(&json!(application), clock::now()).map_err(unsteerable)
+}
+
+/// Why an order cannot be carried out, as an error of ours.
+pub(super) fn unsteerable(why: Unsteerable) -> Failure {
+    Error::user(why.message).hint(why.hint).into()
 }
 
 /// The workflow as it is written, in the application or in the Workflow that it names.

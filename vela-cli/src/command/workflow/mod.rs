@@ -11,10 +11,10 @@ mod simulate;
 mod steer;
 mod stored_values;
 
-use vela_runtime::clock;
+use vela_engine::workflow::Order;
 
 use self::follow::follow;
-use self::steer::{Then, steer};
+use self::steer::steer;
 use crate::args::{Global, Resume, Steered, Workflow};
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -60,21 +60,21 @@ async fn on_cluster(cluster: &Cluster, args: &Workflow, screen: &mut Screen) -> 
 
 async fn suspend(cluster: &Cluster, what: &Steered, screen: &mut Screen) -> Result<()> {
     let (name, step) = (&what.application, what.step.as_deref());
-    steer(cluster, name, Then::Same, |run| run.suspend(step, clock::now())).await?;
+    steer(cluster, name, Order::Suspend(step)).await?;
     screen.say(&format!("{} is suspended: `vela workflow resume {name}` lets it go on.", title(what)));
     Ok(())
 }
 
 async fn resume(cluster: &Cluster, args: &Resume, screen: &mut Screen) -> Result<()> {
     let (name, step) = (&args.what.application, args.what.step.as_deref());
-    let written = steer(cluster, name, Then::UnderWay, |run| run.resume(step, clock::now())).await?;
+    let written = steer(cluster, name, Order::Resume(step)).await?;
     screen.say(&format!("{} goes on.", title(&args.what)));
     follow(cluster, &written, None, &args.followed, screen).await
 }
 
 async fn terminate(cluster: &Cluster, what: &Steered, screen: &mut Screen) -> Result<()> {
     let name = &what.application;
-    steer(cluster, name, Then::Same, |run| run.terminate(clock::now())).await?;
+    steer(cluster, name, Order::Terminate).await?;
     screen.say(&format!("{} is ended: `vela workflow restart {name}` runs it anew.", title(what)));
     Ok(())
 }

@@ -9,10 +9,10 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_crds::labels;
 use vela_engine::Document;
-use vela_engine::workflow::RunStatus;
+use vela_engine::workflow::{Order, RunStatus};
 use vela_runtime::clock;
 
-use super::super::steer::{Then, steer};
+use super::super::steer::steer;
 use super::outside::Outside;
 use super::report::{Ended, Event, Outcome, Report};
 use crate::args::WorkflowSimulate as Args;
@@ -146,7 +146,7 @@ impl<'a> Play<'a> {
     /// A person lets it go on.
     async fn resume(&mut self, name: &str) -> Result<()> {
         let cluster = self.simulated.cluster();
-        steer(cluster, name, Then::Same, |run| run.resume(None, clock::now())).await?;
+        steer(cluster, name, Order::Resume(None)).await?;
         self.event("", "a user resumes it, as asked".to_owned());
         Ok(())
     }
