@@ -30,8 +30,8 @@ pub(crate) enum Error {
     /// There is nothing of that name.
     #[error("{0}")]
     NotFound(String),
-    /// Something would be changed.
-    #[error("the console only reads: use {0}")]
+    /// The path has other methods.
+    #[error("this path is not answered for this method: use {0}")]
     MethodNotAllowed(&'static str),
     /// Another site may have sent it.
     #[error("{0}")]
@@ -42,6 +42,25 @@ pub(crate) enum Error {
     /// The body is of a type that is not read.
     #[error("{0}")]
     WrongMedia(String),
+    /// The console was not started for changes.
+    #[error(
+        "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows"
+    )]
+    ReadOnly,
+    /// The order does not fit what is there.
+    #[error("{0}")]
+    Refused(String),
+    /// Other writers were faster each time.
+    #[error("the status of {0} changes faster than it can be written; try again in a moment")]
+    TooBusy(String),
+    /// The user may not change it.
+    #[error("the cluster refuses the change: {said}; ask an administrator for the rule {rule}")]
+    MissingRule {
+        /// What the cluster said.
+        said: String,
+        /// The rule of a Role that allows it.
+        rule: String,
+    },
     /// Too many dry runs are under way.
     #[error("{0} dry runs are under way, and no more begin; try again in a moment")]
     TooManyRuns(usize),
@@ -90,7 +109,8 @@ impl Error {
             Self::NoSession | Self::UsedToken => StatusCode::UNAUTHORIZED,
             Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::ForeignRequest(_) => StatusCode::FORBIDDEN,
+            Self::ForeignRequest(_) | Self::ReadOnly | Self::MissingRule { .. } => StatusCode::FORBIDDEN,
+            Self::Refused(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRuns(_) => StatusCode::TOO_MANY_REQUESTS,
@@ -98,7 +118,7 @@ impl Error {
             Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
             Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::NotListed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NotListed(_) | Self::TooBusy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::Cluster { source, .. } | Self::NoLog { source, .. } => match source {
                 kube::Error::Api(status) if status.code == 403 => StatusCode::FORBIDDEN,
@@ -121,6 +141,7 @@ impl Error {
             StatusCode::UNAUTHORIZED => "Unauthorized",
             StatusCode::FORBIDDEN => "Forbidden",
             StatusCode::NOT_FOUND => "NotFound",
+            StatusCode::CONFLICT => "Conflict",
             StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
             StatusCode::PAYLOAD_TOO_LARGE => "RequestEntityTooLarge",
             StatusCode::UNSUPPORTED_MEDIA_TYPE => "UnsupportedMediaType",

@@ -5,8 +5,9 @@
 //!                                                          └stream─▶ server-sent events
 //! ```
 //!
-//! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It only ever reads, and
-//! only what the client it was given may read; a dry run takes a manifest and writes nothing. Objects are judged by the same readiness rules the controllers use; the
+//! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It reads what
+//! the client it was given may read; a dry run takes a manifest and writes nothing. Only with a field manager in its
+//! [`Options`] does it write: what a user orders a workflow to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the
 //! console has none of its own. It neither asks for the content of Secrets nor shows it.
 //!
 //! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.

@@ -12,8 +12,10 @@ use crate::data::events::EventList;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
 use crate::data::rollouts::RolloutList;
+use crate::data::steering::ORDERS;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
+use crate::data::workflow::Workflow;
 use crate::route::{Endpoint, ROUTES, Route};
 use crate::submit::MANIFESTS;
 
@@ -30,13 +32,13 @@ pub(crate) fn document() -> Value {
     let mut paths = Map::new();
     for route in ROUTES.iter().filter(|route| route.path.starts_with(API)) {
         let mut operation = operation(route, &mut schemas);
-        let method = match route.endpoint {
-            Endpoint::DryRun => {
-                takes_manifest(&mut operation);
-                "post"
-            }
-            _ => "get",
-        };
+        let method = if route.endpoint.allow() == "POST" { "post" } else { "get" };
+        if method == "post" {
+            takes_token(&mut operation);
+        }
+        if route.endpoint == Endpoint::DryRun {
+            takes_manifest(&mut operation);
+        }
         paths.insert(route.path.to_owned(), json!({ method: operation }));
     }
     let mut components = schemas.take_definitions(true);
@@ -46,7 +48,7 @@ pub(crate) fn document() -> Value {
         "info": {
             "title": "vela console",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Reads applications and what they became; changes nothing.",
+            "description": "Reads applications and what they became; steers workflows where it was started for that.",
         },
         "paths": paths,
         "components": {
@@ -59,8 +61,8 @@ pub(crate) fn document() -> Value {
 
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     let in_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let in_path = in_path
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
+    let in_path =
+        in_path.map(|name| json!({"name": name, "in": "path", "required": true, "schema": parameter(name)}));
     let in_query = route.query.iter().map(|name| {
         let is_required = ["from", "to"].contains(name);
         json!({"name": name, "in": "query", "required": is_required, "schema": parameter(name)})
@@ -83,6 +85,9 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
 fn takes_manifest(operation: &mut Value) {
     let content = MANIFESTS.map(|media| (media.to_owned(), json!({"schema": {"type": "string"}})));
     operation["requestBody"] = json!({"required": true, "content": Map::from_iter(content)});
+}
+
+fn takes_token(operation: &mut Value) {
     if let Some(parameters) = operation["parameters"].as_array_mut() {
         parameters.push(
             json!({"name": "X-Csrf-Token", "in": "header", "required": true, "schema": {"type": "string"}}),
@@ -96,6 +101,7 @@ fn parameter(name: &str) -> Value {
         "tail" => json!({"type": "integer", "minimum": 1, "maximum": TAIL_AT_MOST, "default": TAIL}),
         "follow" | "previous" | "timestamps" => json!({"type": "boolean", "default": false}),
         "health" => json!({"type": "string", "enum": Health::ALL.map(Health::as_str)}),
+        "order" => json!({"type": "string", "enum": ORDERS}),
         _ => json!({"type": "string"}),
     }
 }
@@ -107,7 +113,8 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
     }
     let schema = match endpoint {
         Endpoint::Applications | Endpoint::NamespaceApplications => of::<ApplicationSummaryList>(schemas),
-        Endpoint::Application => of::<ApplicationView>(schemas),
+        Endpoint::Application | Endpoint::Steer => of::<ApplicationView>(schemas),
+        Endpoint::Workflow => of::<Workflow>(schemas),
         Endpoint::Tree => of::<Tree>(schemas),
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),

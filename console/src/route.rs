@@ -17,6 +17,8 @@ pub(crate) enum Endpoint {
     ComparePage,
     /// Page: the rollouts of an application.
     RolloutsPage,
+    /// Page: the workflow of an application, and what is ordered on it.
+    WorkflowPage,
     /// Page: the logs of an application.
     LogsPage,
     /// Page: a dry run of what is written into its form.
@@ -47,6 +49,10 @@ pub(crate) enum Endpoint {
     Compare,
     /// Its rollouts.
     Rollouts,
+    /// Its workflow.
+    Workflow,
+    /// What a user orders its workflow to do.
+    Steer,
     /// The lines that its containers write.
     Logs,
     /// The types.
@@ -71,8 +77,8 @@ impl Endpoint {
     /// The methods that it answers.
     pub(crate) fn allow(self) -> &'static str {
         match self {
-            Self::DryRun => "POST",
-            Self::DryRunPage => "GET, HEAD, POST",
+            Self::DryRun | Self::Steer => "POST",
+            Self::DryRunPage | Self::WorkflowPage => "GET, HEAD, POST",
             _ => READS,
         }
     }
@@ -109,7 +115,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 29] = [
+pub(crate) const ROUTES: [Route; 32] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -129,6 +135,12 @@ pub(crate) const ROUTES: [Route; 29] = [
         "/namespaces/{namespace}/applications/{name}/rollouts",
         &[],
         "Page: the rollouts of an application",
+    ),
+    route(
+        Endpoint::WorkflowPage,
+        "/namespaces/{namespace}/applications/{name}/workflow",
+        &[],
+        "Page: the workflow of an application",
     ),
     route(
         Endpoint::LogsPage,
@@ -194,6 +206,18 @@ pub(crate) const ROUTES: [Route; 29] = [
         "/api/v1/namespaces/{namespace}/applications/{name}/rollouts",
         &[],
         "Rollouts of an application with their batches, newest first",
+    ),
+    route(
+        Endpoint::Workflow,
+        "/api/v1/namespaces/{namespace}/applications/{name}/workflow",
+        &[],
+        "The workflow of an application: its steps with phase, reason, times and outputs",
+    ),
+    route(
+        Endpoint::Steer,
+        "/api/v1/namespaces/{namespace}/applications/{name}/workflow/{order}",
+        &["step"],
+        "Suspends, resumes, terminates or restarts the workflow; the application as it was written",
     ),
     route(
         Endpoint::Logs,

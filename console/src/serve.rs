@@ -1,4 +1,4 @@
-//! The HTTP service of the console: decides who asks for what, and answers; changes nothing.
+//! The HTTP service of the console: decides who asks for what, and answers; changes only what a user orders.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -11,6 +11,7 @@ use futures::stream::BoxStream;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use kube::Client;
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use vela_runtime::{Cache, Discovery, clock};
 
@@ -20,8 +21,10 @@ use crate::data::applications::{Applications, Filter, PAGE, PAGE_AT_MOST};
 use crate::data::dry_run::{self, DryRun};
 use crate::data::logs::{self, Line, Wanted};
 use crate::data::rollouts::{self, RolloutList};
+use crate::data::steering;
 use crate::data::tree::{self, Tree};
 use crate::data::view::{ApplicationView, ApplicationWithTree, view};
+use crate::data::workflow::{self, Workflow};
 use crate::data::{Health, definitions, events, revisions};
 use crate::error::Error;
 use crate::pages::Written;
@@ -44,6 +47,8 @@ const STREAMS: usize = 256;
 pub struct Options {
     /// Only applications of this namespace.
     pub namespace: Option<String>,
+    /// The field manager by which the console writes what users order; without one it only reads.
+    pub changes_as: Option<String>,
     /// The pods of the cluster are simulated: no container runs.
     pub simulated_pods: bool,
 }
@@ -139,7 +144,7 @@ impl Console {
         }
         let answer = async {
             match *method == Method::POST {
-                true => self.sent(route.endpoint, headers, &query, body).await,
+                true => self.sent(route.endpoint, headers, (&names, &query), body).await,
                 false => self.at(route.endpoint, &names, &query).await,
             }
         };
@@ -154,7 +159,7 @@ impl Console {
         &self,
         endpoint: Endpoint,
         headers: &HeaderMap,
-        query: &Query,
+        (names, query): (&Names, &Query),
         body: B,
     ) -> Result<Response<Body>, Error>
     where
@@ -162,15 +167,26 @@ impl Console {
     {
         let access = &self.inner.access;
         access.same_origin(headers)?;
-        if endpoint == Endpoint::DryRun {
+        if matches!(endpoint, Endpoint::DryRun | Endpoint::Steer) {
             let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
             access.has_form_token(token.unwrap_or_default())?;
+        }
+        if endpoint == Endpoint::Steer {
+            let written = self.steer(names, names.get("order"), query.text("step")).await?;
+            return Ok(json(StatusCode::OK, &view(written, clock::now())));
+        }
+        if endpoint == Endpoint::DryRun {
             let namespace = self.namespace_of_run(query)?;
             let text = submit::manifest(headers, &submit::whole(body).await?)?;
             return Ok(json(StatusCode::OK, &self.dry_run(&namespace, &text).await?));
         }
         let form = submit::form(headers, &submit::whole(body).await?)?;
         access.has_form_token(form.text("token").unwrap_or_default())?;
+        if endpoint == Endpoint::WorkflowPage {
+            form.only(&["token", "order", "step"])?;
+            self.steer(names, form.text("order").unwrap_or_default(), form.text("step")).await?;
+            return see(&pages::workflow_path(names.get("namespace"), names.get("name")));
+        }
         form.only(&["token", "namespace", "manifest"])?;
         let namespace = self.namespace_of_run(&form)?;
         // Browsers end lines of forms as networks do.
@@ -179,6 +195,18 @@ impl Console {
         let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
         let written = Written { namespace, manifest };
         Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found))))
+    }
+
+    /// Carries out what a user orders a workflow to do, where the console was started for that.
+    async fn steer(&self, names: &Names, order: &str, step: Option<&str>) -> Result<Value, Error> {
+        let Inner { client, options, applications, .. } = &*self.inner;
+        let manager = options.changes_as.as_deref().ok_or(Error::ReadOnly)?;
+        let (namespace, name) = (names.get("namespace"), names.get("name"));
+        let order = steering::order(order, step)?;
+        // What the console does not show, it does not change.
+        applications.listed().await?;
+        applications.get(namespace, name)?;
+        steering::steer(client, (namespace, name), order, manager).await
     }
 
     /// The namespace of what names none.
@@ -196,8 +224,7 @@ impl Console {
     /// Sends a browser that has the token, or has a session already, to the first page.
     fn enter(&self, method: &Method, headers: &HeaderMap, query: &Query) -> Result<Response<Body>, Error> {
         let access = &self.inner.access;
-        let mut answer = response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole("see /\n"));
-        answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        let mut answer = see("/")?;
         // A client that only looks whether a link works does not use it up.
         if method == Method::GET && !access.has_session(headers) {
             let cookie = access.enter(query.text("token").unwrap_or_default())?;
@@ -278,6 +305,15 @@ impl Console {
                 };
                 Ok(response(StatusCode::OK, "text/event-stream", stream::looks(look, self.place()?)))
             }
+            Endpoint::Workflow => Ok(json(StatusCode::OK, &self.workflow(namespace, name).await?)),
+            Endpoint::WorkflowPage => {
+                let found = self.workflow(namespace, name).await;
+                // A name that is no application has no page.
+                self.view(namespace, name).await?;
+                let can_change = self.inner.options.changes_as.is_some();
+                let token = can_change.then(|| self.inner.access.form_token());
+                page(pages::workflow(namespace, name, &found, token))
+            }
             Endpoint::Logs => {
                 let wanted = Wanted::read(query)?;
                 let body = stream::lines(self.logs(namespace, name, &wanted).await?, self.place()?);
@@ -317,7 +353,7 @@ impl Console {
                 page(pages::dry_run(self.inner.access.form_token(), &written, None))
             }
             // What only sends was answered before.
-            Endpoint::Enter | Endpoint::DryRun => Err(Error::NoSession),
+            Endpoint::Enter | Endpoint::DryRun | Endpoint::Steer => Err(Error::NoSession),
         }
     }
 
@@ -332,6 +368,15 @@ impl Console {
 
     async fn tree(&self, namespace: &str, name: &str) -> Result<Tree, Error> {
         tree::read(&self.inner.client, &self.inner.discovery, namespace, name).await
+    }
+
+    async fn workflow(&self, namespace: &str, name: &str) -> Result<Workflow, Error> {
+        let Inner { client, applications, .. } = &*self.inner;
+        applications.listed().await?;
+        let application = applications.get(namespace, name)?;
+        let found = workflow::read(&application, clock::now())
+            .ok_or_else(|| Error::NotFound(format!("the workflow of {name} has not begun")))?;
+        Ok(workflow::with_values(client, &application, found).await)
     }
 
     async fn rollouts(&self, namespace: &str, name: &str) -> Result<RolloutList, Error> {
@@ -380,6 +425,16 @@ impl Console {
     async fn definitions(&self) -> Result<definitions::DefinitionList, Error> {
         definitions::list(&self.inner.client, self.inner.options.namespace.as_deref()).await
     }
+}
+
+/// Sends a browser to another page, so that it can be read anew without sending the form again.
+fn see(path: &str) -> Result<Response<Body>, Error> {
+    let mut answer =
+        response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole(format!("see {path}\n")));
+    let path = HeaderValue::try_from(path)
+        .map_err(|_| Error::BadRequest("the names in this path cannot stand in a header".to_owned()))?;
+    answer.headers_mut().insert(header::LOCATION, path);
+    Ok(answer)
 }
 
 /// Which applications are asked for, where their page begins, and how long it is.

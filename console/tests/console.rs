@@ -13,3 +13,5 @@ mod logs;
 mod refusals;
 #[path = "console/rollouts.rs"]
 mod rollouts;
+#[path = "console/workflow.rs"]
+mod workflow;

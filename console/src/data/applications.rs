@@ -303,7 +303,7 @@ pub(crate) fn summary(application: &Value) -> Summary {
 }
 
 /// A watched object, with the kind that lists leave out.
-fn to_json(object: &DynamicObject) -> Value {
+pub(crate) fn to_json(object: &DynamicObject) -> Value {
     let resource = resource();
     let mut json = serde_json::to_value(object).unwrap_or_default();
     json["apiVersion"] = Value::from(resource.api_version);

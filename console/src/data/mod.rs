@@ -9,6 +9,7 @@ pub(crate) mod logs;
 pub(crate) mod revisions;
 pub(crate) mod rollouts;
 pub(crate) mod secrets;
+pub(crate) mod steering;
 pub(crate) mod tree;
 pub(crate) mod view;
 pub(crate) mod workflow;

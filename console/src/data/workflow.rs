@@ -1,13 +1,25 @@
 //! The workflow of an application: its steps with their times, and how it goes on where it waits or failed.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
+use kube::Client;
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use vela_engine::workflow::{RunPhase, RunStatus, StepPhase, StepStatus};
+use vela_engine::workflow::{
+    self as engine, Order, RunPhase, RunStatus, RunValues, StepPhase, StepStatus, WorkflowSpec,
+};
+use vela_runtime::Api;
+
+use crate::data::secrets;
 
 /// More steps than this are not shown.
 const STEPS_AT_MOST: usize = 1_000;
+/// Longer values of outputs are not shown.
+const VALUE_AT_MOST: usize = 16 * 1024;
 
 /// How far a workflow is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,6 +37,10 @@ pub(crate) struct Workflow {
     pub(crate) ended: String,
     /// What a person does to make it go on; empty where it goes on by itself or is done.
     pub(crate) go_on: String,
+    /// What a user can order now: `suspend`, `resume`, `terminate`, `restart`.
+    pub(crate) orders: Vec<String>,
+    /// Why the values of outputs are not shown; empty where they are.
+    pub(crate) no_values: String,
     /// Its steps, those in groups behind their group.
     pub(crate) steps: Vec<Step>,
 }
@@ -42,12 +58,30 @@ pub(crate) struct Step {
     pub(crate) group: String,
     /// How far it is; empty where it is to come.
     pub(crate) phase: String,
+    /// Why, in a word; empty where nothing stands against it.
+    pub(crate) reason: String,
     /// Why.
     pub(crate) message: String,
+    /// Names of the steps that it waits for.
+    pub(crate) depends_on: Vec<String>,
+    /// What it gives to other steps.
+    pub(crate) outputs: Vec<Output>,
+    /// What a user can order of this step alone: `suspend` or `resume`.
+    pub(crate) orders: Vec<String>,
     /// When it began; empty until then.
     pub(crate) began: String,
     /// How long it took, or takes so far, in seconds.
     pub(crate) seconds: i64,
+}
+
+/// A value that a step gives to others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Its name.
+    pub(crate) name: String,
+    /// The value; absent where it is not given yet, comes from a Secret, or was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<Value>,
 }
 
 /// The workflow of an application; nothing before it began. `now` stands for times that are missing.
@@ -62,6 +96,11 @@ pub(crate) fn read(application: &Value, now: Timestamp) -> Option<Workflow> {
     }
     to_come(application.pointer("/spec/workflow/steps"), "", &mut steps);
     steps.truncate(STEPS_AT_MOST);
+    describe(&mut steps, application);
+    let orders = orders(application, &run, now);
+    if orders.iter().any(|order| order == "terminate") {
+        steps.iter_mut().for_each(|step| step.orders = orders_of_step(&step.phase));
+    }
     let go_on = match run.phase {
         RunPhase::Suspending if run.suspend => {
             format!("It waits. `vela workflow resume {name} -n {namespace}` lets it go on.")
@@ -78,8 +117,83 @@ pub(crate) fn read(application: &Value, now: Timestamp) -> Option<Workflow> {
         began: run.start.to_string(),
         ended: run.end.map(|end| end.to_string()).unwrap_or_default(),
         go_on,
+        orders,
+        no_values: String::new(),
         steps,
     })
+}
+
+/// The orders that the engine would carry out; a run that is suspended is not suspended again.
+fn orders(application: &Value, run: &RunStatus, now: Timestamp) -> Vec<String> {
+    let can = |order: Order<'_>| engine::steer(application, order, now).is_ok();
+    let all = [
+        ("suspend", !run.suspend && can(Order::Suspend(None))),
+        ("resume", can(Order::Resume(None))),
+        ("terminate", can(Order::Terminate)),
+        ("restart", can(Order::Restart)),
+    ];
+    all.into_iter().filter(|(_, can)| *can).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Of a run that goes on or waits.
+fn orders_of_step(phase: &str) -> Vec<String> {
+    match StepPhase::of(phase) {
+        Some(StepPhase::Running) => vec!["suspend".to_owned()],
+        Some(StepPhase::Suspending) => vec!["resume".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// Adds what is written of the steps. Where the workflow cannot be read, what ran is shown all the same.
+fn describe(steps: &mut [Step], application: &Value) {
+    let written = application.pointer("/spec/workflow").unwrap_or(&Value::Null);
+    let Ok(spec) = WorkflowSpec::read(written, "spec.workflow") else { return };
+    for step in steps {
+        let Some(written) = spec.step(&step.name) else { continue };
+        step.depends_on.clone_from(&written.depends_on);
+        let outputs = written.outputs.iter();
+        step.outputs = outputs.map(|output| Output { name: output.name.clone(), value: None }).collect();
+    }
+}
+
+/// The same with the values that its steps gave, from the ConfigMap that the run names. What came from a Secret stands in
+/// a Secret, which is not read.
+pub(crate) async fn with_values(client: &Client, application: &Value, mut workflow: Workflow) -> Workflow {
+    let name = application.pointer("/status/workflow/contextBackend/name").and_then(Value::as_str);
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let Some(name) = name.filter(|_| workflow.steps.iter().any(|step| !step.outputs.is_empty())) else {
+        return workflow;
+    };
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &kind);
+    let data: BTreeMap<String, String> = match api.get_opt(name).await {
+        Ok(found) => found
+            .and_then(|mut found| serde_json::from_value(found.data["data"].take()).ok())
+            .unwrap_or_default(),
+        Err(error) => {
+            workflow.no_values = format!("ConfigMap {name} cannot be read: {error}");
+            return workflow;
+        }
+    };
+    match RunValues::read(&data) {
+        Ok(values) => {
+            for output in workflow.steps.iter_mut().flat_map(|step| &mut step.outputs) {
+                output.value = values.get(&output.name).map(shown);
+            }
+        }
+        Err(why) => workflow.no_values = format!("ConfigMap {name} cannot be read: {why}"),
+    }
+    workflow
+}
+
+/// A value without what Secrets contain, as long as a page bears.
+fn shown(value: &Value) -> Value {
+    let mut value = value.clone();
+    secrets::hide(&mut value);
+    match value.to_string().len() > VALUE_AT_MOST {
+        true => Value::from(format!("(longer than {VALUE_AT_MOST} bytes)")),
+        false => value,
+    }
 }
 
 fn looked_at(status: &StepStatus, group: &str, now: Timestamp) -> Step {
@@ -92,7 +206,11 @@ fn looked_at(status: &StepStatus, group: &str, now: Timestamp) -> Step {
         step_type: status.type_.clone(),
         group: group.to_owned(),
         phase: status.phase.as_str().to_owned(),
+        reason: reason.to_owned(),
         message: message.to_owned(),
+        depends_on: Vec::new(),
+        outputs: Vec::new(),
+        orders: Vec::new(),
         began: if has_begun { status.first.to_string() } else { String::new() },
         seconds: if has_begun { (end.as_second() - status.first.as_second()).max(0) } else { 0 },
     }
@@ -109,7 +227,11 @@ fn to_come(written: Option<&Value>, group: &str, steps: &mut Vec<Step>) {
                 step_type: text("type"),
                 group: group.to_owned(),
                 phase: String::new(),
+                reason: String::new(),
                 message: String::new(),
+                depends_on: Vec::new(),
+                outputs: Vec::new(),
+                orders: Vec::new(),
                 began: String::new(),
                 seconds: 0,
             });

@@ -33,6 +33,7 @@ pub(crate) fn application(
     html.raw("</div><nav class=\"sections\" aria-label=\"Sections\"><a href=\"#objects\">Objects</a>\
               <a href=\"#workflow\">Workflow</a><a href=\"#events\">Events</a><a href=\"#revisions\">Revisions</a>\
               <a href=\"#manifest\">Manifest</a>")
+        .link(&format!("{path}/workflow"), "Steps and outputs")
         .link(&format!("{path}/rollouts"), "Rollouts")
         .link(&format!("{path}/logs"), "Logs")
         .raw("</nav><section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2>\

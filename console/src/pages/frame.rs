@@ -22,7 +22,7 @@ pub(super) fn page(title: &str, watch: Option<&str>, content: &Html) -> String {
          <p id=\"live\" role=\"status\"></p></header><main id=\"content\" tabindex=\"-1\">",
     )
     .html(content)
-    .raw("</main><footer>Read-only. <a href=\"/api/openapi.json\">REST API</a></footer></body></html>\n");
+    .raw("</main><footer><a href=\"/api/openapi.json\">REST API</a></footer></body></html>\n");
     html.finish()
 }
 

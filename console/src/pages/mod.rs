@@ -9,6 +9,7 @@ mod html;
 mod logs;
 mod overview;
 mod rollouts;
+mod workflow;
 
 pub(crate) use application::application;
 pub(crate) use compare::compare;
@@ -17,6 +18,7 @@ pub(crate) use dry_run::{Written, dry_run};
 pub(crate) use logs::logs;
 pub(crate) use overview::overview;
 pub(crate) use rollouts::rollouts;
+pub(crate) use workflow::{workflow, workflow_path};
 
 use crate::error::Error;
 

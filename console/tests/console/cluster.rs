@@ -108,6 +108,11 @@ impl Cluster {
         self.console = Console::new(client, options, access);
     }
 
+    /// The API server itself, for a client that stands between.
+    pub(crate) fn service(&self) -> vela_apiserver::ApiService {
+        self.server.service()
+    }
+
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
@@ -209,6 +214,13 @@ impl Cluster {
         api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
     }
 
+    /// Changes an object beside its status.
+    pub(crate) async fn merge(&self, api_version: &str, kind: &str, name: &str, change: Value) {
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        let api = kind.api(self.client.clone(), "default");
+        api.patch(name, &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
+    }
+
     /// The headers of a browser with a session.
     pub(crate) fn session(&self) -> [(&'static str, &'static str); 2] {
         [("host", HOST), ("cookie", COOKIE)]
@@ -294,4 +306,13 @@ async fn create(client: &Client, discovery: &Discovery, object: Value) -> Value 
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     let api = kind.api(client.clone(), &namespace);
     serde_json::to_value(api.create(&PostParams::default(), &object).await.unwrap()).unwrap()
+}
+
+/// A body of any kind as one kind.
+pub(crate) fn boxed<B>(body: B) -> UnsyncBoxBody<Bytes, BoxError>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    body.map_err(Into::into).boxed_unsync()
 }

@@ -118,9 +118,12 @@ async fn the_description_of_the_api_names_every_path_and_type() {
     assert!(references > 10, "{text}");
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.contains_key("/api/v1/namespaces/{namespace}/applications/{name}/tree"), "{paths:?}");
+    let order = &paths["/api/v1/namespaces/{namespace}/applications/{name}/workflow/{order}"]["post"];
+    assert!(order.to_string().contains("X-Csrf-Token") && order.to_string().contains("terminate"), "{order}");
     for (path, item) in paths {
         for part in path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {
-            let parameters = item["get"]["parameters"].as_array().unwrap();
+            let operation = item.get("get").or(item.get("post")).unwrap();
+            let parameters = operation["parameters"].as_array().unwrap();
             assert!(parameters.iter().any(|one| one["name"] == part && one["in"] == "path"), "{path}");
         }
     }

@@ -14,6 +14,9 @@ pub(crate) struct Dashboard {
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
+    /// Let its pages and its REST API suspend, resume, terminate and restart workflows
+    #[arg(long)]
+    pub(crate) allow_changes: bool,
 }
 
 #[derive(Debug, Args)]

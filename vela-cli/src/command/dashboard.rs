@@ -8,6 +8,7 @@ use vela_console::{Access, Console, Options, Secrets, Server};
 use super::sandbox::stop_asked;
 use crate::args::{Dashboard, Global};
 use crate::error::{Error, Result};
+use crate::ownership::FIELD_MANAGER;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on_threads};
 
@@ -28,15 +29,19 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
     let client = session.cluster.client().clone();
     let secrets = Secrets { link: secret(), session: secret(), form: secret() };
     let of_link = secrets.link.clone();
-    let options = Options { namespace: global.namespace.clone(), simulated_pods: session.is_sandbox() };
+    let options = Options {
+        namespace: global.namespace.clone(),
+        changes_as: args.allow_changes.then(|| FIELD_MANAGER.to_owned()),
+        simulated_pods: session.is_sandbox(),
+    };
     let console = |address| Console::new(client, options, Access::new(secrets, address));
     let server = Server::start(args.port, console).await.map_err(|error| {
         Error::config(format!("port {} of this machine cannot be served: {error}", args.port))
             .hint("choose another with --port, or leave it to vela")
     })?;
     let link = format!("http://{}/enter?token={of_link}", server.address());
-    screen
-        .say(&format!("The console serves at http://{}; it only reads. Ctrl-C stops it.", server.address()));
+    let does = if args.allow_changes { "it reads, and steers workflows" } else { "it only reads" };
+    screen.say(&format!("The console serves at http://{}; {does}. Ctrl-C stops it.", server.address()));
     screen.say("This link works once, in one browser:");
     let served = match screen.print(&link) {
         Ok(()) => {

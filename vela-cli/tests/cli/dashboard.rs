@@ -12,10 +12,16 @@ use crate::{PAGE, Person, site};
 
 /// One request on a connection of its own; the answer with its head.
 fn get(address: &str, path: &str, cookie: &str) -> String {
+    ask(address, &format!("GET {path}"), cookie, "")
+}
+
+/// The same with any method, and with headers of its own.
+fn ask(address: &str, what: &str, cookie: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "{what} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n{headers}Content-Length: 0\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -64,6 +70,52 @@ fn the_console_of_the_sandbox_answers_until_ctrl_c() {
     let code = child.wait().unwrap().code();
     assert_eq!(code, Some(0), "{}", std::fs::read_to_string(&err).unwrap());
     assert!(person.types(&["ls"]).ok().out.contains("site"), "the sandbox was closed in order");
+}
+
+/// An application that waits for a user before its only component.
+const HELD: &str = "apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: held}
+spec:
+  components:
+    - {name: front, type: page, properties: {image: nginx:1, replicas: 1, paused: false}}
+  workflow:
+    steps:
+      - {name: hold, type: suspend}
+      - {name: front, type: apply-component, properties: {component: front}}
+";
+
+#[test]
+fn a_console_for_changes_resumes_a_workflow() {
+    let person = Person::new();
+    let (out, err) = (person.path("out"), person.path("err"));
+    let mut command = person.command(&["dashboard", "--sandbox", "--allow-changes"]);
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+    let _console = Process::from(command.spawn().unwrap());
+    let link = || std::fs::read_to_string(&out).unwrap();
+    until("it prints its link", || link().ends_with('\n'));
+    let link = link().trim().to_owned();
+    let (address, enter) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    person.write("held/page.yaml", PAGE);
+    person.write("held/app.yaml", HELD);
+    person.types(&["up", "-f", "held", "--timeout", "60s"]).ok();
+
+    let entered = get(address, &format!("/{enter}"), "");
+    let cookie = entered.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let token = get(address, "/api/v1/csrf-token", cookie);
+    let token = token.split('"').nth_back(1).unwrap();
+    let workflow = "/api/v1/namespaces/default/applications/held/workflow";
+    let waits = "\"orders\":[\"resume\",\"terminate\",\"restart\"]";
+    until("the console offers to resume it", || get(address, workflow, cookie).contains(waits));
+    let resume = format!("POST {workflow}/resume");
+    let refused = ask(address, &resume, cookie, "");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    let resumed = ask(address, &resume, cookie, &format!("X-Csrf-Token: {token}\r\n"));
+    assert!(resumed.starts_with("HTTP/1.1 200"), "{resumed}");
+    until("it runs to its end", || {
+        get(address, workflow, cookie).contains("\"phase\":\"succeeded\",\"message\":\"\"")
+    });
 }
 
 #[test]
