@@ -1,6 +1,8 @@
 //! The console over the embedded API server: what it lists, shows and refuses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "console/accessibility.rs"]
+mod accessibility;
 #[path = "console/answers.rs"]
 mod answers;
 #[path = "console/cluster.rs"]
