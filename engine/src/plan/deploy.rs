@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::node::Node;
 use crate::definition::Language;
 use crate::definition::version::base_name;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::field_path::{self, type_name};
 use crate::nearest;
 use crate::parse::{self, AppFile};
@@ -35,11 +35,11 @@ pub(super) struct Deployed {
 pub(super) fn deploy(
     app: &AppFile,
     step: &parse::Step,
-    policies: &Policies,
+    (policies, not_supported): (&Policies, NotSupported),
     nodes: &mut Nodes<'_>,
     found: &mut Diagnostics,
 ) -> Deployed {
-    let mut reader = Reader { app, step, found };
+    let mut reader = Reader { app, step, not_supported, found };
     let type_ = base_name(&step.type_);
     let names = match type_ {
         DEPLOY_TO_ENV => reader.environment(policies).into_iter().collect(),
@@ -219,6 +219,7 @@ fn twice(app: &AppFile, nodes: &[Node], found: &mut Diagnostics) {
 struct Reader<'a> {
     app: &'a AppFile,
     step: &'a parse::Step,
+    not_supported: NotSupported,
     found: &'a mut Diagnostics,
 }
 
@@ -337,12 +338,9 @@ impl Reader<'_> {
         for (path, name) in self.texts(DEPLOY_TO_RUNTIME, "clusters", "clusters", "the name of a cluster") {
             if !remote(&name).is_empty() {
                 let message = format!("cluster {name:?}: other clusters are not supported yet");
-                self.error(
-                    Code::NotSupported,
-                    &path,
-                    message,
-                    Some(format!("write {LOCAL:?}, or leave it out")),
-                );
+                let finding = (self.not_supported)(Code::NotSupported, message)
+                    .hint(format!("write {LOCAL:?}, or leave it out"));
+                self.found.push(finding.at(self.app.document(), path));
             }
         }
     }

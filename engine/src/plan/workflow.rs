@@ -198,7 +198,7 @@ fn written(
                 refuse_inputs(app, step, &what, not_supported, found);
             }
             let mut all = Nodes { nodes: &mut nodes, taken: &mut taken };
-            let deployed = deploy::deploy(app, step, policies, &mut all, found);
+            let deployed = deploy::deploy(app, step, (policies, not_supported), &mut all, found);
             let name = step.name.clone();
             let (policies, nodes) = (deployed.policies, deployed.nodes);
             steps.push((Step { name, type_, policies, nodes }, step));

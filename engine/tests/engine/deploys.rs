@@ -258,6 +258,13 @@ fn wrong_exceptions_and_clusters_are_told_at_their_place() {
         wrong("apply-remaining", json!({"exceptions": [1]}))
             .contains("expected the name of a component, found")
     );
+    let elsewhere =
+        json!([{"name": "go", "type": "deploy2runtime", "properties": {"clusters": ["beijing"]}}]);
+    let document = application(&json!([]), &elsewhere);
+    let shown =
+        vela_engine::dry_run::render(&document, &snapshots::of(DEFINITIONS), &Templates::default()).unwrap();
+    let said = shown.warnings().to_string();
+    assert!(said.contains("other clusters are not supported yet"), "a preview shows the objects: {said}");
     let cluster = wrong("deploy2runtime", json!({"clusters": ["local", "beijing"]}));
     assert!(
         cluster.contains("other clusters are not supported yet") && cluster.contains("clusters[1]"),

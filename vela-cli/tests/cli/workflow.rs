@@ -91,6 +91,7 @@ fn a_step_that_ends_the_workflow_says_why() {
 #[test]
 fn an_ended_workflow_restarts_at_a_step_or_as_a_whole() {
     let person = with_shop();
+    person.types(&["workflow", "terminate", "shop", "--step", "hold"]).fails(1, &["ends as a whole"]);
     person.types(&["workflow", "terminate", "shop"]).ok();
     let hold = workflow(&person, "shop")["steps"][1].clone();
     assert_eq!((&hold["phase"], &hold["reason"]), (&json!("failed"), &json!("Terminate")), "{hold}");

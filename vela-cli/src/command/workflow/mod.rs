@@ -17,7 +17,7 @@ use self::follow::follow;
 use self::steer::steer;
 use crate::args::{Global, Resume, Steered, Workflow};
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 
@@ -74,6 +74,10 @@ async fn resume(cluster: &Cluster, args: &Resume, screen: &mut Screen) -> Result
 
 async fn terminate(cluster: &Cluster, what: &Steered, screen: &mut Screen) -> Result<()> {
     let name = &what.application;
+    if let Some(step) = &what.step {
+        let error = Error::user(format!("a workflow ends as a whole, and not at step {step:?}"));
+        return Err(error.hint("leave out --step, or hold the step with `vela workflow suspend`").into());
+    }
     steer(cluster, name, Order::Terminate).await?;
     screen.say(&format!("{} is ended: `vela workflow restart {name}` runs it anew.", title(what)));
     Ok(())
