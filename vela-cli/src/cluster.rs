@@ -309,7 +309,7 @@ impl Cluster {
         let said = |kind: Kind, words: String| Error { kind, message: words, hint: None };
         match error {
             kube::Error::Api(status) => {
-                let words = status.message.clone();
+                let words = target::reason(&self.title, status);
                 match status.code {
                     400 | 404 | 422 => said(Kind::User, words),
                     409 => said(Kind::User, words)

@@ -161,3 +161,31 @@ pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     }
     text
 }
+
+/// What the server at a target says of a request that it refuses. A server that is none of Kubernetes says nothing that is meant for people.
+pub(crate) fn reason(title: &str, status: &kube::core::Status) -> String {
+    match status.message.trim() {
+        "" => format!(
+            "{title} answers HTTP {} and no reason: it may be no API server of Kubernetes",
+            status.code
+        ),
+        said => said.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_a_reason_is_told_with_its_code() {
+        let status = |message: &str| kube::core::Status {
+            code: 404,
+            message: message.to_owned(),
+            ..kube::core::Status::default()
+        };
+        assert_eq!(reason("cluster a", &status("gone")), "gone");
+        let said = reason("cluster a", &status(" "));
+        assert!(said.starts_with("cluster a answers HTTP 404"), "{said}");
+    }
+}
