@@ -6,6 +6,7 @@
 mod appfile;
 mod applications;
 mod args;
+mod changes;
 mod cluster;
 mod command;
 mod confirm;

@@ -55,6 +55,11 @@ impl Table {
         self
     }
 
+    /// Its columns, for rows that follow it one by one.
+    pub(crate) fn columns_as_they_are(&self) -> Columns {
+        Columns::of(self.rows.iter().map(Vec::as_slice))
+    }
+
     fn columns(&self) -> usize {
         self.rows.iter().map(Vec::len).max().unwrap_or(0)
     }
@@ -64,18 +69,38 @@ impl Table {
     }
 
     pub(crate) fn render(&self) -> String {
-        let widths: Vec<usize> = (0..self.columns()).map(|column| self.width(column)).collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', width.saturating_sub(text_width(cell)) + GAP));
+        let columns = self.columns_as_they_are();
+        self.rows.iter().map(|row| columns.row(row) + "\n").collect()
+    }
+}
+
+/// How wide the columns of a table are. Longer cells stay whole and move what follows them.
+pub(crate) struct Columns {
+    widths: Vec<usize>,
+}
+
+impl Columns {
+    /// As wide as the widest cells of these rows.
+    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a [String]>) -> Self {
+        let mut widths: Vec<usize> = Vec::new();
+        for row in rows {
+            widths.resize(widths.len().max(row.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = text_width(cell).max(*width);
             }
-            text.push_str(line.trim_end());
-            text.push('\n');
         }
-        text
+        Self { widths }
+    }
+
+    /// One row as a line.
+    pub(crate) fn row(&self, cells: &[String]) -> String {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(&self.widths) {
+            let cell = shown(cell).replace('\n', " ");
+            line.push_str(&cell);
+            line.extend(std::iter::repeat_n(' ', width.saturating_sub(text_width(&cell)) + GAP));
+        }
+        line.trim_end().to_owned()
     }
 }
 

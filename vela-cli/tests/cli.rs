@@ -51,6 +51,8 @@ mod terminal;
 mod top;
 #[path = "cli/verbs.rs"]
 mod verbs;
+#[path = "cli/watch.rs"]
+mod watch;
 #[path = "cli/workflow.rs"]
 mod workflow;
 

@@ -190,6 +190,7 @@ pub(crate) struct Up {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vela status shop --pod\n  vela status shop --watch --timeout 10m")]
 pub(crate) struct Status {
     /// Name of the application (or ApplicationConfiguration)
     #[arg(value_parser = object)]
@@ -197,12 +198,19 @@ pub(crate) struct Status {
     /// Only its pods: of which component each is, and how it is
     #[arg(long, visible_alias = "pods")]
     pub(crate) pod: bool,
+    /// Go on and print what changes, until Ctrl-C or until it is deleted; json and yaml print a document for each change
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    /// How long to watch, such as 90s, 5m or 1h [default: until Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
+    pub(crate) timeout: Option<Duration>,
     /// How to print it
     #[arg(long, short, value_enum, default_value = "table")]
     pub(crate) output: Format,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  vela ls -A -o wide\n  vela ls --watch")]
 pub(crate) struct Ls {
     /// Only the applications of these names
     #[arg(value_name = "NAME", value_parser = object)]
@@ -210,6 +218,9 @@ pub(crate) struct Ls {
     /// Applications of every namespace
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
+    /// Go on and print each application that changes, until Ctrl-C; json and yaml print a document for each change
+    #[arg(long, short)]
+    pub(crate) watch: bool,
     /// How to print them
     #[arg(long, short, value_enum, default_value = "table")]
     pub(crate) output: ListFormat,

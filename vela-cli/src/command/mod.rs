@@ -25,6 +25,7 @@ mod top;
 mod uninstall;
 mod up;
 mod version;
+mod watch;
 mod workflow;
 
 use crate::args::{Command, Vela};

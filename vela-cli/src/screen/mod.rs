@@ -147,6 +147,11 @@ impl Screen {
 
     /// Prints a result for people.
     pub(crate) fn print(&mut self, text: &str) -> Result<()> {
+        self.line(text).map(drop)
+    }
+
+    /// The same for one of many results that follow each other; says whether there is a reader yet.
+    pub(crate) fn line(&mut self, text: &str) -> Result<bool> {
         self.write(&neutral::text(text))
     }
 
@@ -154,7 +159,7 @@ impl Screen {
     pub(crate) fn document(&mut self, text: &str) -> Result<()> {
         match std::io::stdout().is_terminal() {
             true => self.print(text),
-            false => self.write(text),
+            false => self.write(text).map(drop),
         }
     }
 
@@ -176,11 +181,11 @@ impl Screen {
         }
     }
 
-    fn write(&mut self, text: &str) -> Result<()> {
+    fn write(&mut self, text: &str) -> Result<bool> {
         match writeln!(self.out, "{}", text.trim_end_matches('\n')).and_then(|()| self.out.flush()) {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(true),
             // The reader (`head`, a pager) has seen enough: that is no failure of ours.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(Error::config(format!("standard output cannot be written: {error}")).into()),
         }
     }
@@ -250,6 +255,11 @@ pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
 pub(crate) fn plain(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     neutral::text(&text).replace('\n', " ").replace('\t', "    ")
+}
+
+/// `value` as one line of JSON, with nothing in it that a terminal would obey.
+pub(crate) fn data_line(value: &serde_json::Value) -> String {
+    neutral::json(value.to_string())
 }
 
 /// `value` as JSON or YAML, with nothing in it that a terminal would obey; a table is the command's own business and

@@ -166,7 +166,9 @@ fn signals_end_it_with_the_terminal_as_it_was() {
 #[test]
 fn it_is_refused_where_it_has_no_terminal_or_cluster() {
     let person = Person::new();
-    let said = person.types(&["top"]).fails(1, &["`vela top` needs a terminal", "`vela ls -A`"]);
+    let said = person
+        .types(&["top"])
+        .fails(1, &["`vela top` needs a terminal", "`vela ls -A`", "`vela ls --watch`"]);
     assert!(said.out.is_empty() && !person.path("vela").exists(), "nothing was opened: {said:?}");
     person.types(&["top", "shop"]).fails(2, &["unexpected argument"]);
     // Before the terminal is taken, a failure is told as by every command.

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn run(args: &Top, global: &Global, screen: &mut Screen) -> Result<()> {
     if !terminal::is_there() || !std::io::stdout().is_terminal() {
         let error = Error::user("`vela top` needs a terminal: its standard input or output is none");
-        let hint = "`vela ls -A` and `vela status NAME` print the same once; `-o json` is for programs";
+        let hint = "`vela ls -A` and `vela status NAME` print the same once, `vela ls --watch` prints what changes; `-o json` is for programs";
         return Err(error.hint(hint).into());
     }
     // In the sandbox its controllers run, so that what other commands write there lives while this one looks at it.

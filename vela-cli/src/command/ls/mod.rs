@@ -1,32 +1,57 @@
 //! `vela ls`: the applications of a namespace, one row per component.
 
+mod rows;
+mod watch;
+
 use serde_json::{Value, json};
 
+pub(super) use self::rows::phase;
+use self::rows::{name_of, rows};
 use crate::applications::APPLICATIONS;
 use crate::args::{Format, Global, ListFormat, Ls};
 use crate::cluster::Cluster;
 use crate::command::delete::is_part_of_application;
+use crate::command::watch::{document, until_stopped};
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
-use crate::screen::{BAD, GOOD, Screen, data, styled};
-use crate::session::{Purpose, Session, block_on};
-use crate::table::Table;
+use crate::screen::{Screen, data};
+use crate::session::{Purpose, Session, block_on, block_on_threads};
+use crate::table::{Columns, Table};
 
 pub(crate) fn run(args: &Ls, global: &Global, screen: &mut Screen) -> Result<()> {
-    block_on(async {
-        let session = Session::open(global, Purpose::Read, screen).await?;
-        let shown = list(&session.cluster, args, screen).await;
-        session.close().await?;
-        shown
+    if !args.watch {
+        return block_on(async {
+            let session = Session::open(global, Purpose::Read, screen).await?;
+            let shown = list(&session.cluster, args, screen).await.map(drop);
+            session.close().await?;
+            shown
+        });
+    }
+    // In the sandbox its controllers run, so that what other commands write there lives while this one looks at it.
+    block_on_threads(async {
+        let session = Session::open(global, Purpose::Change, screen).await?;
+        let shown = until_stopped(None, list_and_follow(&session, args, screen)).await;
+        session.close().await.and(shown)
     })
 }
 
-async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
+async fn list_and_follow(session: &Session, args: &Ls, screen: &mut Screen) -> Result<()> {
+    session.share().await?;
+    let (applications, columns) = list(&session.cluster, args, screen).await?;
+    let width = screen.width().filter(|_| args.output == ListFormat::Table);
+    watch::follow(&session.cluster, &watch::View { args, columns, width }, &applications, screen).await
+}
+
+/// Prints the applications, and gives them with the columns of their table.
+async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<(Vec<Value>, Option<Columns>)> {
     let mut applications = read(cluster, (!args.all_namespaces).then(|| cluster.namespace())).await?;
     named(&mut applications, args, cluster)?;
     if args.output == ListFormat::Name {
         let names: Vec<String> = applications.iter().map(name_of).collect();
-        return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
+        if !names.is_empty() {
+            screen.print(&names.join("\n"))?;
+        }
+        return Ok((applications, None));
     }
     let format = match args.output {
         ListFormat::Json => Some(Format::Json),
@@ -34,7 +59,12 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         ListFormat::Table | ListFormat::Wide | ListFormat::Name => None,
     };
     if let Some(format) = format {
-        return screen.print(&data(format, &Value::Array(applications))?);
+        match args.watch {
+            // What follows is one document for each change, and so is this.
+            true => applications.iter().try_for_each(|one| screen.print(&document(format, one)?))?,
+            false => screen.print(&data(format, &Value::Array(applications.clone()))?)?,
+        }
+        return Ok((applications, None));
     }
     let mut heading =
         vec!["APP", "COMPONENT", "TYPE", "TRAITS", "PHASE", "HEALTHY", "STATUS", "CREATED-TIME"];
@@ -53,7 +83,9 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
     }
     if table.is_empty() {
         screen.say(&format!("There is no application in {}.", searched(args, cluster)));
-        return Ok(());
+        if !args.watch {
+            return Ok((applications, None));
+        }
     }
     let width = screen.width().filter(|_| args.output == ListFormat::Table);
     // A terminal that is too narrow shows no times: what is the matter is more important.
@@ -61,7 +93,9 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         Some(width) if table.least(message) > width => table.without_last(),
         _ => table,
     };
-    screen.print(&table.cut_to(width, message).render())
+    let table = table.cut_to(width, message);
+    screen.print(&table.render())?;
+    Ok((applications, Some(table.columns_as_they_are())))
 }
 
 /// The applications of a namespace or of all, by namespace and name.
@@ -83,16 +117,6 @@ pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<V
         (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
     });
     Ok(applications)
-}
-
-/// How far an application is, in the word of its status.
-pub(super) fn phase(application: &Value) -> &str {
-    if text(application, "/kind") != "ApplicationConfiguration" {
-        return text(application, "/status/status");
-    }
-    let conditions = application.pointer("/status/conditions").and_then(Value::as_array);
-    let mut all = conditions.into_iter().flatten();
-    all.find(|condition| text(condition, "/type") == "Synced").map_or("", |synced| text(synced, "/reason"))
 }
 
 /// Where the command looked for applications.
@@ -117,43 +141,4 @@ fn named(applications: &mut Vec<Value>, args: &Ls, cluster: &Cluster) -> Result<
     let missing = Failure::all(missing.collect());
     applications.retain(|value| args.names.iter().any(|name| name == text(value, "/metadata/name")));
     missing.map_or(Ok(()), Err)
-}
-
-/// As `kubectl -o name` writes it, so that the line can be given back to it.
-fn name_of(application: &Value) -> String {
-    let kind = text(application, "/kind").to_lowercase();
-    format!("{kind}.core.oam.dev/{}", text(application, "/metadata/name"))
-}
-
-fn rows(application: &Value) -> Vec<Vec<String>> {
-    let none = Vec::new();
-    let list = |value: &Value, path: &str| {
-        value.pointer(path).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let components = application.pointer("/spec/components").and_then(Value::as_array).unwrap_or(&none);
-    let services = list(application, "/status/services");
-    let phase = phase(application).to_owned();
-    let created = text(application, "/metadata/creationTimestamp").to_owned();
-    let row = |(index, component): (usize, &Value)| {
-        let name = [text(component, "/name"), text(component, "/componentName")].concat();
-        let traits: Vec<String> = list(component, "/traits")
-            .iter()
-            .map(|entry| [text(entry, "/type"), text(entry, "/name"), text(entry, "/trait/kind")].concat())
-            .collect();
-        let service = services.iter().find(|service| text(service, "/name") == name);
-        let healthy = match service.and_then(|service| service.get("healthy")).and_then(Value::as_bool) {
-            Some(true) => styled(GOOD, "healthy"),
-            Some(false) => styled(BAD, "unhealthy"),
-            None => String::new(),
-        };
-        let app = match index {
-            0 => text(application, "/metadata/name").to_owned(),
-            last if last + 1 == components.len() => "└─".to_owned(),
-            _ => "├─".to_owned(),
-        };
-        let message = service.map_or("", |service| text(service, "/message")).trim().replace('\n', " ");
-        let kind = text(component, "/type").to_owned();
-        vec![app, name, kind, traits.join(","), phase.clone(), healthy, message, created.clone()]
-    };
-    components.iter().enumerate().map(row).collect()
 }

@@ -1,0 +1,186 @@
+//! Follows objects over watches: which are there, which are gone. It only reads.
+//!
+//! Watches connect again by themselves, with a back-off. What went while they were not connected is told when everything
+//! has been listed anew.
+
+use std::collections::BTreeSet;
+
+use futures::StreamExt;
+use futures::stream::{self, BoxStream, SelectAll};
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watcher};
+use serde_json::{Value, json};
+use vela_runtime::Api;
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::pointer::text;
+use crate::target;
+
+/// Which object it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) api_version: String,
+}
+
+impl Key {
+    pub(crate) fn of(object: &Value) -> Self {
+        let field = |pointer: &str| text(object, pointer).to_owned();
+        Self {
+            namespace: field("/metadata/namespace"),
+            name: field("/metadata/name"),
+            kind: field("/kind"),
+            api_version: field("/apiVersion"),
+        }
+    }
+}
+
+/// What a watch tells.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// The object is there, or is other than it was.
+    There(Key, Value),
+    Gone(Key),
+    /// The connection is lost, for this reason; it is tried again.
+    Lost(String),
+}
+
+enum Message {
+    Change(Change),
+    Broken(watcher::Error),
+}
+
+/// The changes of the objects of some kinds.
+pub(crate) struct Changes<'a> {
+    cluster: &'a Cluster,
+    streams: SelectAll<BoxStream<'static, Message>>,
+    /// A lost connection is told once.
+    is_lost: bool,
+}
+
+impl<'a> Changes<'a> {
+    /// Of the objects in a namespace, or in all; of one name, or of all. Which of those at `known` are gone is told, too.
+    pub(crate) async fn of(
+        cluster: &'a Cluster,
+        kinds: &[(&str, &str)],
+        namespace: Option<&str>,
+        name: Option<&str>,
+        known: &[Key],
+    ) -> Result<Self> {
+        let mut streams = SelectAll::new();
+        for (api_version, kind) in kinds {
+            let (resource, _) = cluster.kind(api_version, kind).await?;
+            let client = cluster.client().clone();
+            let api: Api<DynamicObject> = match namespace {
+                Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+                None => Api::all_with(client, &resource),
+            };
+            let api = api.inner().map_err(|error| cluster.failure(&format!("watch {kind}"), &error))?;
+            let config = watcher::Config::default();
+            let config = match name {
+                Some(name) => config.fields(&format!("metadata.name={name}")),
+                None => config,
+            };
+            let mut listed = Listed::new(api_version, kind, known);
+            let messages = watcher(api, config)
+                .default_backoff()
+                .flat_map(move |event| stream::iter(listed.take(event)));
+            streams.push(messages.boxed());
+        }
+        Ok(Self { cluster, streams, is_lost: false })
+    }
+
+    /// The next change; an error where the cluster refuses to tell any.
+    pub(crate) async fn next(&mut self) -> Result<Change> {
+        while let Some(message) = self.streams.next().await {
+            match message {
+                Message::Change(change) => {
+                    self.is_lost = false;
+                    return Ok(change);
+                }
+                Message::Broken(error) => {
+                    if let Some(refusal) = refusal(&error) {
+                        return Err(self.cluster.failure("watch", refusal));
+                    }
+                    if !std::mem::replace(&mut self.is_lost, true) {
+                        return Ok(Change::Lost(target::causes(&error)));
+                    }
+                }
+            }
+        }
+        Err(Error::internal("every watch has ended").into())
+    }
+}
+
+/// A refusal that another try does not change.
+fn refusal(error: &watcher::Error) -> Option<&kube::Error> {
+    match error {
+        watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => match error {
+            kube::Error::Api(status) if [401, 403, 404].contains(&status.code) => Some(error),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What one watch has told, so that a new list says what went.
+struct Listed {
+    api_version: String,
+    kind: String,
+    /// What was there before the list that is under way.
+    former: BTreeSet<Key>,
+    known: BTreeSet<Key>,
+}
+
+impl Listed {
+    fn new(api_version: &str, kind: &str, known: &[Key]) -> Self {
+        let known = known.iter().filter(|key| key.api_version == api_version && key.kind == kind);
+        let (former, known) = (BTreeSet::new(), known.cloned().collect());
+        Self { api_version: api_version.to_owned(), kind: kind.to_owned(), former, known }
+    }
+
+    fn key(&self, object: &DynamicObject) -> Key {
+        Key {
+            namespace: object.namespace().unwrap_or_default(),
+            name: object.name_any(),
+            kind: self.kind.clone(),
+            api_version: self.api_version.clone(),
+        }
+    }
+
+    fn take(&mut self, event: watcher::Result<watcher::Event<DynamicObject>>) -> Vec<Message> {
+        let one = |change| vec![Message::Change(change)];
+        match event {
+            Ok(watcher::Event::Init) => {
+                // A list that was broken off has not said what went.
+                self.former.append(&mut self.known);
+                Vec::new()
+            }
+            Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
+                let key = self.key(&object);
+                self.known.insert(key.clone());
+                // Lists leave out what their items have in common.
+                let mut value = json!(object);
+                value["apiVersion"] = json!(self.api_version);
+                value["kind"] = json!(self.kind);
+                one(Change::There(key, value))
+            }
+            Ok(watcher::Event::InitDone) => {
+                let former = std::mem::take(&mut self.former).into_iter();
+                let gone = former.filter(|key| !self.known.contains(key));
+                gone.map(|key| Message::Change(Change::Gone(key))).collect()
+            }
+            Ok(watcher::Event::Delete(object)) => {
+                let key = self.key(&object);
+                self.known.remove(&key);
+                one(Change::Gone(key))
+            }
+            Err(error) => vec![Message::Broken(error)],
+        }
+    }
+}
