@@ -55,16 +55,6 @@ const VERBS: &[Verb] = &[
         "`vela show` lists the types of components, and `vela show NAME` describes one",
     ),
     (
-        "config",
-        Absence::NotYet,
-        "write a Secret or ConfigMap and apply it with `vela up -f`, or use the workflow step `create-config`",
-    ),
-    (
-        "config-template",
-        Absence::NotYet,
-        "write a Secret or ConfigMap and apply it with `vela up -f`, or use the workflow step `create-config`",
-    ),
-    (
         "cuex",
         Absence::NotYet,
         "`vela dry-run --offline` evaluates the templates of definitions, and the program `cue` evaluates other texts",

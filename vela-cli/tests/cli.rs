@@ -7,6 +7,8 @@
 mod appfile;
 #[path = "cli/beginning.rs"]
 mod beginning;
+#[path = "cli/config.rs"]
+mod config;
 #[path = "cli/controller.rs"]
 mod controller;
 #[path = "cli/dashboard.rs"]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vela_engine::ClusterVersion;
 
+pub(crate) use self::config::{Config, ConfigTemplate, CreateConfig};
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{
     ApplyDefinitions, Def, DefinitionFiles, DefinitionFormat, DefinitionType, DeleteDefinition,
@@ -24,6 +25,7 @@ pub(crate) use self::system::System;
 use self::values::{duration, namespace, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
+mod config;
 mod containers;
 mod definition;
 mod environment;
@@ -120,6 +122,12 @@ pub(crate) enum Command {
     /// Choose, make, list and delete environments: namespaces with a name
     #[command(subcommand)]
     Env(Env),
+    /// List, show, make and delete configs: properties in a Secret, as workflows write and read them
+    #[command(subcommand)]
+    Config(Config),
+    /// List the templates of configs, and show which properties one takes
+    #[command(subcommand)]
+    ConfigTemplate(ConfigTemplate),
     /// List the revisions of an application, print one, and say what differs between two
     #[command(subcommand)]
     Revision(Revision),

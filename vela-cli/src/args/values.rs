@@ -14,6 +14,14 @@ pub(super) fn object(text: &str) -> Result<String, String> {
     names::is_subdomain(text).then(|| text.to_owned()).ok_or_else(wrong)
 }
 
+/// The name of a template of configs, behind its namespace where one is named.
+pub(super) fn template(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is no template: write it like mysql or team-a/mysql");
+    let (namespace, name) = text.split_once('/').map_or((None, text), |(space, name)| (Some(space), name));
+    let is_one = names::is_subdomain(name) && namespace.is_none_or(names::is_label);
+    is_one.then(|| text.to_owned()).ok_or_else(wrong)
+}
+
 pub(super) fn namespace(text: &str) -> Result<String, String> {
     let wrong =
         || "a namespace has lower-case letters, digits and '-' only, and at most 63 of them".to_owned();

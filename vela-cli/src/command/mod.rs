@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod completion;
+mod config;
 mod dashboard;
 mod def;
 mod delete;
@@ -50,6 +51,8 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::PortForward(args) => port_forward::run(&args, &global, screen),
         Command::Rollback(args) => rollback::run(&args, &global, screen),
         Command::Env(args) => env::run(&args, &global, screen),
+        Command::Config(args) => config::run(&args, &global, screen),
+        Command::ConfigTemplate(args) => config::run_template(&args, &global, screen),
         Command::Revision(args) => revision::run(&args, &global, screen),
         Command::Def(args) => def::run(&args, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),

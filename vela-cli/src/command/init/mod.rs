@@ -3,6 +3,8 @@
 mod properties;
 mod questions;
 
+pub(super) use self::properties::typed;
+
 use serde_json::{Value, json};
 use vela_engine::nearest::advice;
 use vela_engine::parameters::{Parameter, parameters};

@@ -40,7 +40,7 @@ pub(super) fn missing<'a>(schema: &'a Parameter, properties: &Value) -> Vec<&'a 
 }
 
 /// A value as the parameter takes it; else what it should look like.
-pub(super) fn typed(parameter: &Parameter, text: &str) -> std::result::Result<Value, String> {
+pub(in crate::command) fn typed(parameter: &Parameter, text: &str) -> std::result::Result<Value, String> {
     let json = || serde_json::from_str::<Value>(text);
     let value = match parameter.type_.as_str() {
         "string" => json!(text),

@@ -1,6 +1,6 @@
 //! `vela show`: prints the parameters of a type.
 
-mod outline;
+pub(super) mod outline;
 
 use serde_json::{Value as Json, json};
 use vela_engine::definition::Language;

@@ -7,7 +7,7 @@ use crate::screen::{BOLD, DIM, styled, text_width, wrapped};
 /// How much deeper children stand.
 const STEP: usize = 2;
 
-pub(super) fn render(parameters: &Parameters, width: usize) -> String {
+pub(in crate::command) fn render(parameters: &Parameters, width: usize) -> String {
     let root = &parameters.root;
     let mut out = String::new();
     if let Some(note) = &parameters.note {
