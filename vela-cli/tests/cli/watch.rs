@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::inside::{answers, kubeconfig};
-use crate::verbs::{answer, respond};
+use crate::verbs::{answer, respond, serve};
 use crate::{PAGE, Person, site};
 
 /// Longer than any change takes; a test that waits so long has failed.
@@ -231,6 +231,29 @@ fn a_watch_that_is_lost_begins_again() {
     list.says("the other", |line| is_late(line) || is_gone(line));
     assert_eq!(list.seen.len(), 5, "{:?}", list.seen);
     assert_eq!(list.interrupt().0, Some(0));
+}
+
+#[test]
+fn a_watch_that_is_refused_names_the_missing_right() {
+    let text = "applications.core.oam.dev is forbidden: User \"ann\" cannot watch resource \"applications\" in API group \
+                \"core.oam.dev\" in the namespace \"default\"";
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Forbidden", "code": 403, "message": text});
+    let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, "items": []})
+        .to_string();
+    let listed = || answer("200 OK\r\ncontent-type: application/json", &list);
+    let mut all = vec![
+        (
+            "/apis/core.oam.dev/v1beta1/namespaces/default/applications?&watch=true",
+            answer("403 Forbidden\r\ncontent-type: application/json", &status.to_string()),
+        ),
+        ("/apis/core.oam.dev/v1beta1/namespaces/default/applications?", listed()),
+        ("/apis/core.oam.dev/v1alpha2/namespaces/default/applicationconfigurations?&limit", listed()),
+    ];
+    all.extend(answers());
+    let person = Person::new();
+    person.write("kubeconfig", kubeconfig(&serve(all)));
+    let said = person.types(&["--kubeconfig", "kubeconfig", "ls", "-w"]);
+    said.fails(4, &["cannot watch resource", "the right to watch applications.core.oam.dev"]);
 }
 
 #[test]
