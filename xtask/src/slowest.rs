@@ -10,7 +10,7 @@ const LISTED: usize = 20;
 /// A test may take so many seconds, on two processors that do nothing else.
 const SECONDS_AT_MOST: f64 = 10.0;
 /// Tests that may take longer: each runs one scenario once for each write or each recording, or waits for a deadline that users have.
-const LONG: [&str; 8] = [
+const LONG: [&str; 7] = [
     "applications::recorded_applications_become_equal_objects",
     "replay::recorded_runs_end_in_equal_objects",
     "there_and_back::a_user_who_comes_back_finds_everything",
@@ -18,7 +18,6 @@ const LONG: [&str; 8] = [
     "scenarios::revision_hook::bad_answers_are_reported_retried_and_block_no_other",
     "scenarios::rollout_reverts::cut_off_at_any_write_it_goes_back_and_no_pod_is_missing",
     "scenarios::rollouts::cut_off_at_any_write_it_goes_on_and_no_pod_is_missing",
-    "suites::webhook::silent_peers_keep_no_review_from_its_answer",
 ];
 
 /// Where the output comes from.

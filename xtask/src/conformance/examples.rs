@@ -37,8 +37,10 @@ const REFUSED: [(&str, &str); 26] = [
 const UNDECLARED: &str = "`myworker` declares neither `lives` nor `enemies`";
 const COMMANDS: &str = "commands and what they print, no manifest";
 
-/// What a topology policy places in another namespace: a vela-core with this flag makes it, and refuses it otherwise.
-const ELSEWHERE: [&str; 2] = [
+/// What a policy places in another namespace: a vela-core with this flag makes it, and refuses it otherwise.
+const ELSEWHERE: [&str; 4] = [
+    "ex__envbinding__deploy-and-share-cloud-resource/app.yaml",
+    "ex__envbinding__envpatch-with-wild-match/app.yaml",
     "appfile__dryrun__testdata__testing-dry-run-1/app.yaml",
     "test-data__dry-run__testing-dry-run-7/app.yaml",
 ];
