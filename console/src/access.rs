@@ -1,4 +1,4 @@
-//! Decides who may ask: the host a request names, the one-time token of the link, the cookie of a session.
+//! Decides which requests are allowed: the host a request names, the one-time token of the link, the cookie of a session.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// Decides who may ask.
+/// Decides which requests are allowed.
 #[derive(Debug)]
 pub struct Access {
     secrets: Secrets,

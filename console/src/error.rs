@@ -47,7 +47,7 @@ pub(crate) enum Error {
         "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows"
     )]
     ReadOnly,
-    /// The order does not fit what is there.
+    /// The workflow is not in a state for this order.
     #[error("{0}")]
     Refused(String),
     /// Other writers were faster each time.

@@ -1,4 +1,4 @@
-//! The HTTP service of the console: decides who asks for what, and answers; changes only what a user orders.
+//! The HTTP service of the console: checks that a request is allowed, and answers; changes only what a user orders.
 
 use std::convert::Infallible;
 use std::future::Future;

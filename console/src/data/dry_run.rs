@@ -3,12 +3,11 @@
 use kube::Client;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
+use vela_engine::definition::is_definition;
 use vela_engine::render::State;
-use vela_engine::{
-    Bounds, Code, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, manifest,
-};
+use vela_engine::{Bounds, Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, manifest};
 use vela_runtime::Discovery;
 use vela_snapshot::{Files, Live, Namespaces, Reader};
 
@@ -106,7 +105,7 @@ pub(crate) async fn run(
     let reader = Reader::new(files, Namespaces::default()).within(Bounds::SAFE);
     let mut read = Vec::with_capacity(applications.len());
     for application in applications {
-        let application = in_namespace(&application, namespace);
+        let application = application.in_namespace(namespace);
         match reader.application(application.namespace(), &application).await {
             Ok(snapshot) => read.push((application, snapshot)),
             Err(vela_snapshot::Error::Definition { found, .. }) => {
@@ -188,26 +187,8 @@ fn finding(found: &Diagnostic) -> Finding {
     }
 }
 
-fn is_definition(document: &Document) -> bool {
-    let is_kind =
-        DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == "DefinitionRevision";
-    document.api_version().starts_with("core.oam.dev/") && is_kind
-}
-
 fn is_application(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/") && document.kind() == "Application"
-}
-
-/// The document in `namespace` unless it names one itself; the places of its fields stay.
-fn in_namespace(document: &Document, namespace: &str) -> Document {
-    if !document.namespace().is_empty() {
-        return document.clone();
-    }
-    let mut value = document.value().clone();
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("namespace".to_owned(), json!(namespace));
-    }
-    document.with_value(value)
 }
 
 fn unread(error: vela_snapshot::Error) -> Error {

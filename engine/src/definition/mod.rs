@@ -61,6 +61,12 @@ pub enum DefinitionKind {
     WorkflowStep,
 }
 
+/// Is it a definition, or a revision of one?
+pub fn is_definition(document: &Document) -> bool {
+    document.api_version().starts_with("core.oam.dev/")
+        && (DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == "DefinitionRevision")
+}
+
 impl DefinitionKind {
     /// The Kubernetes kind.
     pub fn kind(self) -> &'static str {

@@ -67,6 +67,19 @@ impl Document {
         Self { value, places: Arc::clone(&self.places), warnings: self.warnings.clone() }
     }
 
+    /// The document in `namespace` unless it names one itself; the places of its fields stay.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        if !self.namespace().is_empty() {
+            return self.clone();
+        }
+        let mut value = self.value.clone();
+        if let Some(metadata) = value.get_mut("metadata").and_then(Json::as_object_mut) {
+            metadata.insert("namespace".to_owned(), Json::String(namespace.to_owned()));
+        }
+        self.with_value(value)
+    }
+
     /// `apiVersion`, or "".
     pub fn api_version(&self) -> &str {
         self.text(&["apiVersion"])

@@ -92,7 +92,7 @@ async fn compare(
     let applications: Vec<Document> = documents
         .iter()
         .filter(|document| offline::is_application(document))
-        .map(|document| offline::in_namespace(document, cluster.namespace()))
+        .map(|document| document.in_namespace(cluster.namespace()))
         .map(|document| preview::merge(&document, &beside, false).application)
         .collect();
     if applications.is_empty() {

@@ -116,7 +116,7 @@ impl Shown {
     ) -> Result<Self> {
         let Resolved { documents, origins, warnings } = resolved;
         warnings.iter().for_each(|warning| screen.say(warning));
-        let applications = documents.iter().map(|document| offline::in_namespace(document, namespace));
+        let applications = documents.iter().map(|document| document.in_namespace(namespace));
         let mut shown = Self { parts: Vec::new(), by_step: Vec::new(), origins };
         let mut used = vec![false; beside.len()];
         let mut failures = Vec::new();

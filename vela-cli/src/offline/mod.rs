@@ -6,8 +6,8 @@ mod workflows;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use vela_engine::definition::Language;
+pub(crate) use vela_engine::definition::is_definition;
 use vela_engine::render::Rendered;
 use vela_engine::{
     ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates,
@@ -131,27 +131,9 @@ impl RenderInputs {
     }
 }
 
-/// Is it a definition that can be put into a snapshot?
-pub(crate) fn is_definition(document: &Document) -> bool {
-    document.api_version().starts_with("core.oam.dev/")
-        && (DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == DEFINITION_REVISION)
-}
-
 /// Is it an Application of any version?
 pub(crate) fn is_application(document: &Document) -> bool {
     order::is_application(document) && document.kind() == "Application"
-}
-
-/// The document in `namespace` unless it names one itself; the places of its fields stay.
-pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
-    if !document.namespace().is_empty() {
-        return document.clone();
-    }
-    let mut value = document.value().clone();
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("namespace".to_owned(), json!(namespace));
-    }
-    document.with_value(value)
 }
 
 /// Renders every application, with the definitions that were given beside them; all errors of all of them come together.
@@ -246,7 +228,7 @@ pub(crate) async fn check(
     let applications: Vec<Document> = documents
         .iter()
         .filter(|document| is_application(document))
-        .map(|document| in_namespace(document, cluster.namespace()))
+        .map(|document| document.in_namespace(cluster.namespace()))
         .collect();
     let mut warnings = Vec::new();
     if !applications.is_empty() || !definitions.is_empty() {

@@ -52,7 +52,7 @@ async fn apply(
         })?;
         let namespace = text(&object, "/metadata/namespace");
         screen.say(&format!("{} {namespace}/{} {what}", document.kind(), document.name()));
-        objects.push(offline::in_namespace(document, namespace));
+        objects.push(document.in_namespace(namespace));
     }
     if !args.dry_run {
         return Ok(());

@@ -109,7 +109,7 @@ async fn replace(cluster: &Cluster, found: &Stored, file: &Path, screen: &mut Sc
     }
     input::print_warnings(&documents, screen);
     let object = merged(&found.object, document);
-    let document = offline::in_namespace(document, namespace);
+    let document = document.in_namespace(namespace);
     write(cluster, &document, (&found.object, &object), screen).await?;
     screen.say(&format!("{} changed", found.title(namespace)));
     Ok(())

@@ -108,7 +108,7 @@ async fn made<S: Source>(
         "apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {"components": [component]},
     });
     let text = dry_run::yaml(&object);
-    let application = offline::in_namespace(&Document::from_object(object), namespace);
+    let application = Document::from_object(object).in_namespace(namespace);
     let inputs = RenderInputs::read(reader, vec![application], &[], &unread).await?;
     offline::render(inputs, true).map_err(|failure| {
         failure.closing(format!("No file was written; `vela show {type_}` describes the parameters."))

@@ -19,7 +19,7 @@ use crate::tree::Node;
 
 /// How often its objects are looked at again, which no watch tells; never more than half of the time is spent on it.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// What is said of a part that is not there any more.
+/// The words for a part that is gone.
 const GONE: &str = "gone";
 
 /// A part of an application: by what it is known, and the row that shows it.

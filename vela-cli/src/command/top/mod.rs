@@ -103,7 +103,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads soon; what is under way is for a page that was left, or older than what is asked for.
+    /// Reads soon. A read under way is dropped: its page was left, or its answer would be older than the one that is asked for.
     fn again(&mut self) {
         self.under_way = None;
         self.next = self.began + LEAST_PAUSE;

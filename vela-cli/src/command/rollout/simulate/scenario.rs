@@ -8,7 +8,7 @@ use vela_engine::Document;
 
 use super::super::plan::planned;
 use crate::error::{Error, Failure, Result};
-use crate::{offline, order};
+use crate::order;
 
 /// What is played.
 pub(super) struct Scenario {
@@ -78,8 +78,8 @@ impl Scenario {
         for document in documents {
             let ours = document.api_version().starts_with("core.oam.dev/");
             match document.kind() {
-                "AppRollout" if ours => asked.push(offline::in_namespace(&document, namespace)),
-                "Application" if ours => applications.push(offline::in_namespace(&document, namespace)),
+                "AppRollout" if ours => asked.push(document.in_namespace(namespace)),
+                "Application" if ours => applications.push(document.in_namespace(namespace)),
                 _ => others.push(document),
             }
         }

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<(
     let namespace = global.namespace.as_deref().unwrap_or("default");
     let (applications, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_application);
     let applications: Vec<Document> =
-        applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
+        applications.iter().map(|document| document.in_namespace(namespace)).collect();
     let namespace = one_namespace(&applications)?.to_owned();
     known_components(&args.fails, &applications)?;
     let played = virtual_time::run(simulate(args, &namespace, &applications, &others, screen));
