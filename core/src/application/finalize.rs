@@ -5,7 +5,7 @@ use vela_crds::finalizers;
 use vela_engine::status::Status;
 use vela_engine::{Document, Secrets, policy};
 use vela_runtime::apply::{self as runtime_apply, Deletion};
-use vela_runtime::{Action, Failure, Key, conditions, events};
+use vela_runtime::{Action, Failure, Key, clock, events};
 
 use super::apply::delete_recorded;
 use super::error::Later;
@@ -72,7 +72,7 @@ pub(super) async fn finalize(
         Ok(_) => Status::deleting(&document),
         Err(error) => Status::not_deleted(&document, error.clone()),
     };
-    let status = status.to_json(document.value().get("status"), &conditions::now());
+    let status = status.to_json(document.value().get("status"), clock::now());
     let api = reconciler.api(key);
     let written = crate::status::write(&api, &reconciler.applications, application, &status).await?;
     if let (true, Err(error)) = (written, &deleted) {

@@ -6,12 +6,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use vela_engine::status::{self, Status};
-use vela_engine::workflow::{Execution, Progress, StepOutcome, StepOutput};
+use vela_engine::workflow::{Execution, Progress, StepOutcome};
 use vela_engine::{Graph, Observed, Templates, workflow};
 
 use super::error::{PhaseError, Stopped};
 use super::reconciler::ApplicationReconciler;
 use crate::blocking::{NotComputed, run_blocking};
+use crate::workflow::Applying;
 
 /// The components that may be applied now, by their numbers.
 pub(super) async fn due(
@@ -22,16 +23,17 @@ pub(super) async fn due(
     judge(reconciler, graph, observed, workflow::due).await
 }
 
-/// The result of a step that applies these nodes and gives these values; nothing where one is to be applied.
+/// The results of steps that apply nodes and give values; nothing for a step of which one is to be applied.
 pub(super) async fn applied(
     reconciler: &ApplicationReconciler,
     graph: &Arc<Graph>,
     observed: Observed,
-    (nodes, outputs): (&[usize], &[StepOutput]),
-) -> Result<Option<StepOutcome>, NotComputed> {
-    let (nodes, outputs) = (nodes.to_vec(), outputs.to_vec());
+    steps: Vec<Applying>,
+) -> Result<Vec<Option<StepOutcome>>, NotComputed> {
     let judged = move |graph: &Graph, observed: &Observed, templates: &Templates| {
-        workflow::applied(graph, &nodes, &outputs, observed, templates)
+        let result =
+            |(nodes, outputs): &Applying| workflow::applied(graph, nodes, outputs, observed, templates);
+        steps.iter().map(result).collect()
     };
     judge(reconciler, graph, observed, judged).await
 }

@@ -49,7 +49,7 @@ use serde_json::Value;
 use vela_crds::annotations;
 use vela_engine::status::Status;
 use vela_engine::{Code, Diagnostic, Document, Graph, parse, policy};
-use vela_runtime::{Action, Failure, Key, Reconciler, conditions};
+use vela_runtime::{Action, Failure, Key, Reconciler, clock};
 
 use self::error::{Cause, Later, PhaseError, Stopped};
 use self::outcome::Outcome;
@@ -98,7 +98,7 @@ impl Reconciler for ApplicationReconciler {
         // A reconcile that failed before the run, too, leaves what a person ordered meanwhile.
         let is_steered =
             is_steered || former.is_some_and(|former| former["workflow"]["contextBackend"].is_object());
-        let status = status.to_json(former, &conditions::now());
+        let status = status.to_json(former, clock::now());
         let again = [again, restart::wait(&live, &status)].into_iter().flatten().min();
         self.context.metrics.reconciled(former, &status, began.elapsed());
         if !under_way {

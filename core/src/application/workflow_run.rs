@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use vela_crds::labels;
 use vela_engine::status::Status;
 use vela_engine::workflow::{
-    Execution, Idle, Machine, Progress, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepOutput,
-    StepPhase, WorkflowSpec,
+    Execution, Idle, Machine, Progress, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepPhase,
+    WorkflowSpec,
 };
 use vela_engine::{Graph, ObjectKey, Secrets, policy};
 use vela_runtime::smtp::Mail;
@@ -29,8 +29,8 @@ use super::step_reach::StepReach;
 use crate::author::Actor;
 use crate::egress::{Answer, NoAnswer, Request};
 use crate::workflow::{
-    Effects, Executed, First, Form, Home, MayWrite, Network, Objects, OwnedObject, Owner, RunStore,
-    Selection, execute,
+    Apply, Applying, Effects, Executed, First, Form, Home, MayWrite, Network, Objects, OwnedObject, Owner,
+    RunStore, Selection, execute,
 };
 
 /// The run of one application in one reconcile.
@@ -381,22 +381,24 @@ impl StepEffects<'_, '_, '_, '_> {
     }
 }
 
-impl Effects for StepEffects<'_, '_, '_, '_> {
+impl Apply<apply::Error> for StepEffects<'_, '_, '_, '_> {
+    async fn due(&mut self) -> Result<Vec<usize>, apply::Error> {
+        Ok(judge::due(self.reconciler, self.graph, observe(self.components.applied())).await?)
+    }
+
     async fn apply(&mut self, nodes: &[usize]) -> Result<(), apply::Error> {
         self.components.apply(nodes).await
     }
+}
 
+impl Effects for StepEffects<'_, '_, '_, '_> {
     fn is_made(&self, node: usize) -> bool {
         self.components.is_made(node)
     }
 
-    async fn look(
-        &mut self,
-        nodes: &[usize],
-        outputs: &[StepOutput],
-    ) -> Result<Option<StepOutcome>, apply::Error> {
+    async fn look(&mut self, steps: Vec<Applying>) -> Result<Vec<Option<StepOutcome>>, apply::Error> {
         let observed = observe(self.components.applied());
-        Ok(judge::applied(self.reconciler, self.graph, observed, (nodes, outputs)).await?)
+        Ok(judge::applied(self.reconciler, self.graph, observed, steps).await?)
     }
 
     fn make_secrets(&self, nodes: &[usize]) -> bool {

@@ -2,7 +2,8 @@
 
 use vela_engine::workflow::{Execution, Progress, RunStatus, RunValues, StepOutcome, StepOutput};
 
-use super::providers::Reach;
+use super::Apply;
+use super::providers::{Objects, Reach};
 
 /// The part of a run that is stored first. A process may be ended between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,20 +15,16 @@ pub(crate) enum First {
     Status,
 }
 
-/// The executor of steps, which also stores how far they are.
-pub(crate) trait Effects: Reach {
-    /// Apply these nodes, several at the same time.
-    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Self::Error>;
+/// The nodes that a step applies, and the values that it gives.
+pub(crate) type Applying = (Vec<usize>, Vec<StepOutput>);
 
+/// The executor of steps, which also stores how far they are.
+pub(crate) trait Effects: Reach + Apply<<Self as Objects>::Error> {
     /// Did a former reconcile make every object of this node?
     fn is_made(&self, node: usize) -> bool;
 
-    /// The result of a step that applies these nodes and gives these values; nothing where one is to be applied.
-    async fn look(
-        &mut self,
-        nodes: &[usize],
-        outputs: &[StepOutput],
-    ) -> Result<Option<StepOutcome>, Self::Error>;
+    /// The results of steps that apply nodes and give values; nothing for a step of which one is to be applied.
+    async fn look(&mut self, steps: Vec<Applying>) -> Result<Vec<Option<StepOutcome>>, Self::Error>;
 
     /// Do these nodes make Secrets? Messages of a step about one are kept out of status and logs.
     fn make_secrets(&self, nodes: &[usize]) -> bool;

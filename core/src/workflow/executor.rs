@@ -1,4 +1,5 @@
-//! Runs the steps of a workflow one by one: what became of each is stored before the next begins.
+//! Runs the steps of a workflow: what became of each is stored before one begins that has effects outside. Steps that apply components
+//! and do not wait for each other are run at the same time.
 //!
 //! `vela_engine::workflow` decides what a step means, and which comes next; the runner of the workflow answers what touches the
 //! cluster. A process that is ended goes on, as another one, with the step that was not done.
@@ -14,6 +15,7 @@ use vela_engine::workflow::{
     StepPhase, Task, applies_several, built_in,
 };
 
+use super::apply_due;
 use super::calls;
 use super::effects::{Effects, First};
 use super::providers::Called;
@@ -47,17 +49,18 @@ pub(crate) async fn execute<E: Effects>(
                 return Ok(Executed { begun, idle });
             }
         };
-        let outcome = match task.type_.as_str() {
-            type_ if type_ == APPLY_COMPONENT || applies_several(type_) => {
-                if effects.make_secrets(plan.nodes_of_step(&task.name)) {
-                    machine.conceal(&task.name);
-                }
-                match type_ {
-                    APPLY_COMPONENT => apply(plan, &task, &mut begun, effects).await?,
-                    _ => deploy(plan, &task, machine, &mut begun, effects).await?,
-                }
-            }
-            _ => evaluate(plan, &task, machine, effects, now).await?,
+        let (applying, other) = together(task, machine, now());
+        if !applying.is_empty() {
+            // An apply that is done again does no harm: it is stored with what comes next.
+            apply(plan, &applying, machine, &mut begun, (effects, now)).await?;
+        }
+        let Some(task) = other else { continue };
+        if !applying.is_empty() {
+            effects.store(machine.status(), machine.values(), First::Values).await?;
+        }
+        let outcome = match awaits_approval(&task, machine) {
+            true => approval(&task),
+            false => evaluate(plan, &task, machine, effects, now).await?,
         };
         let first = match outcome {
             StepOutcome::Suspend { .. } => First::Status,
@@ -66,6 +69,31 @@ pub(crate) async fn execute<E: Effects>(
         machine.report(&task.name, outcome, now());
         effects.store(machine.status(), machine.values(), first).await?;
     }
+}
+
+/// The steps that apply components and may run at the same time as this one, and the step of another kind that comes next.
+fn together(first: Task, machine: &mut Machine<'_>, now: Timestamp) -> (Vec<Task>, Option<Task>) {
+    let mut applying = Vec::new();
+    let mut next = Some(first);
+    while let Some(task) = next {
+        let applies = task.type_ == APPLY_COMPONENT || applies_several(&task.type_);
+        if !applies || awaits_approval(&task, machine) {
+            return (applying, Some(task));
+        }
+        applying.push(task);
+        next = machine.beside(now);
+    }
+    (applying, None)
+}
+
+/// Is a person to approve the step first?
+fn awaits_approval(task: &Task, machine: &Machine<'_>) -> bool {
+    task.type_ == DEPLOY && task.properties["auto"] == false && !machine.is_resumed(task, APPROVAL)
+}
+
+fn approval(task: &Task) -> StepOutcome {
+    let message = format!("Waiting approval to the deploy step {:?}", task.name);
+    StepOutcome::Suspend { field: APPROVAL.to_owned(), duration: None, message }
 }
 
 /// Applies the components of finished steps again, so that they stay as the application says. A step that failed, for
@@ -83,80 +111,54 @@ async fn apply_begun<E: Effects>(
     if !begun.is_empty() {
         effects.apply(&begun.iter().copied().collect::<Vec<_>>()).await?;
     }
-    let made: Vec<usize> = of_phase(StepPhase::Failed).filter(|node| effects.is_made(*node)).collect();
-    apply_due(&made, &mut begun, effects).await?;
+    let made = of_phase(StepPhase::Failed).filter(|node| effects.is_made(*node) && !begun.contains(node));
+    let made = made.collect();
+    begun.extend(apply_due(effects, made).await?);
     Ok(begun)
 }
 
-/// Applies each of these nodes as soon as those it depends on are healthy.
-async fn apply_due<E: Effects>(
-    nodes: &[usize],
-    begun: &mut BTreeSet<usize>,
-    effects: &mut E,
-) -> Result<(), E::Error> {
-    // Each round but the last applies a node more.
-    loop {
-        let mut due = Vec::new();
-        for node in nodes.iter().filter(|node| !begun.contains(*node)) {
-            if effects.look(&[*node], &[]).await?.is_none() {
-                due.push(*node);
-            }
-        }
-        if due.is_empty() {
-            return Ok(());
-        }
-        begun.extend(&due);
-        effects.apply(&due).await?;
-    }
-}
-
-/// A step that applies a component: once in a reconcile, as soon as what the component depends on is healthy.
+/// Steps that apply components, each component as soon as those it depends on are healthy.
 async fn apply<E: Effects>(
     plan: &Plan,
-    task: &Task,
+    tasks: &[Task],
+    machine: &mut Machine<'_>,
     begun: &mut BTreeSet<usize>,
-    effects: &mut E,
-) -> Result<StepOutcome, E::Error> {
-    let nodes = plan.nodes_of_step(&task.name);
-    if nodes.is_empty() {
-        let component = task.properties["component"].as_str().unwrap_or_default();
-        let message = format!("step {:?} applies component {component:?}, which does not exist", task.name);
-        return Ok(StepOutcome::Broken { message });
+    (effects, now): (&mut E, fn() -> Timestamp),
+) -> Result<(), E::Error> {
+    let mut wanted = BTreeSet::new();
+    for task in tasks {
+        let nodes = plan.nodes_of_step(&task.name);
+        if effects.make_secrets(nodes) {
+            machine.conceal(&task.name);
+        }
+        wanted.extend(nodes.iter().filter(|node| !begun.contains(*node)));
     }
-    let spec = plan.workflow().and_then(|spec| spec.step(&task.name));
-    let outputs = spec.map(|step| step.outputs.as_slice()).unwrap_or_default();
-    if let Some(outcome) = effects.look(nodes, outputs).await? {
-        return Ok(outcome);
+    begun.extend(apply_due(effects, wanted).await?);
+    let asked = tasks.iter().map(|task| {
+        let spec = plan.workflow().and_then(|spec| spec.step(&task.name));
+        let outputs = spec.map(|step| step.outputs.clone()).unwrap_or_default();
+        (plan.nodes_of_step(&task.name).to_vec(), outputs)
+    });
+    let looked = effects.look(asked.collect()).await?;
+    for (task, seen) in tasks.iter().zip(looked) {
+        machine.report(&task.name, result(plan, task, begun, seen), now());
     }
-    let new: Vec<usize> = nodes.iter().copied().filter(|node| begun.insert(*node)).collect();
-    effects.apply(&new).await?;
-    let outcome = effects.look(nodes, outputs).await?;
-    Ok(outcome.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() }))
+    Ok(())
 }
 
-/// A step that applies several components, each as soon as those it depends on are healthy. Where a person is to approve it, it
-/// waits for that first.
-async fn deploy<E: Effects>(
-    plan: &Plan,
-    task: &Task,
-    machine: &Machine<'_>,
-    begun: &mut BTreeSet<usize>,
-    effects: &mut E,
-) -> Result<StepOutcome, E::Error> {
-    if task.type_ == DEPLOY && task.properties["auto"] == false && !machine.is_resumed(task, APPROVAL) {
-        let message = format!("Waiting approval to the deploy step {:?}", task.name);
-        return Ok(StepOutcome::Suspend { field: APPROVAL.to_owned(), duration: None, message });
-    }
+/// The result of a step that applies components, as they were seen.
+fn result(plan: &Plan, task: &Task, begun: &BTreeSet<usize>, seen: Option<StepOutcome>) -> StepOutcome {
     let nodes = plan.nodes_of_step(&task.name);
-    apply_due(nodes, begun, effects).await?;
+    if nodes.is_empty() && task.type_ == APPLY_COMPONENT {
+        let component = task.properties["component"].as_str().unwrap_or_default();
+        let message = format!("step {:?} applies component {component:?}, which does not exist", task.name);
+        return StepOutcome::Broken { message };
+    }
     let waits_for_none = task.type_ == APPLY_IN_PARALLEL && nodes.iter().all(|node| begun.contains(node));
     if nodes.is_empty() || waits_for_none {
-        return Ok(StepOutcome::done());
+        return StepOutcome::done();
     }
-    let spec = plan.workflow().and_then(|spec| spec.step(&task.name));
-    let outputs = spec.map(|step| step.outputs.as_slice()).unwrap_or_default();
-    let outcome = effects.look(nodes, outputs).await?;
-    Ok(outcome.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() }))
+    seen.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() })
 }
 
 /// A step with a template: it is computed, and its calls are answered.

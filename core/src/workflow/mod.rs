@@ -1,9 +1,8 @@
-//! The runner of workflows: what steps may do now is asked, done, and asked again, until nothing new may begin.
+//! The runner of workflows: what may be applied now is asked, applied, and asked again, until nothing new may begin.
 //!
-//! Which steps may go on is decided by `vela_engine::workflow`; who runs them does what they ask for. A run has no memory of its
-//! own: how far it is follows from what is seen of the objects, and is written to the journal in `status.workflow`, so that
-//! another process goes on where this one was killed. A workflow with other steps than such that apply components is run by
-//! the [`executor`], step by step.
+//! `vela_engine::workflow` decides which steps may go on. A workflow of steps that only apply components needs no memory: how far it
+//! is follows from what is seen of the objects. Any other is run by the [`executor`], which stores how far it is, so that
+//! another process goes on where this one was killed. Both apply components by [`apply_due`].
 
 mod calls;
 mod effects;
@@ -14,35 +13,37 @@ mod run_store;
 
 use std::collections::BTreeSet;
 
-pub(crate) use effects::{Effects, First};
+pub(crate) use effects::{Applying, Effects, First};
 pub(crate) use executor::{Executed, execute};
 pub(crate) use providers::{MayWrite, Network, Objects, OwnedObject, Owner, Selection};
 pub(crate) use run_store::{Form, Home, RunStore, StoreError};
 
-/// The executor of steps. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
-pub(crate) trait Steps {
-    /// Why the run ends before its time.
-    type Error;
-
+/// Applies nodes: components at their places.
+pub(crate) trait Apply<E> {
     /// The numbers of the nodes that may be applied, given what was done so far.
-    async fn due(&mut self) -> Result<Vec<usize>, Self::Error>;
+    async fn due(&mut self) -> Result<Vec<usize>, E>;
 
     /// Apply these nodes, several at the same time.
-    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Self::Error>;
+    async fn apply(&mut self, nodes: &[usize]) -> Result<(), E>;
 }
 
-/// Runs the steps as far as they may go on, each node once. Gives the nodes that were begun; the others wait.
-pub(crate) async fn run<S: Steps>(steps: &mut S) -> Result<BTreeSet<usize>, S::Error> {
-    let mut begun = BTreeSet::new();
+/// Applies each of these nodes once, as soon as it may be applied. Gives the nodes that were begun; the others wait.
+pub(crate) async fn apply_due<E, A: Apply<E>>(
+    applying: &mut A,
+    wanted: BTreeSet<usize>,
+) -> Result<BTreeSet<usize>, E> {
+    let (mut wanted, mut begun) = (wanted, BTreeSet::new());
     // Each round begins at least one node more, and their number is limited.
-    loop {
-        let due = steps.due().await?;
-        let next: Vec<usize> = due.into_iter().filter(|node| begun.insert(*node)).collect();
+    while !wanted.is_empty() {
+        let due = applying.due().await?;
+        let next: Vec<usize> = due.into_iter().filter(|node| wanted.remove(node)).collect();
         if next.is_empty() {
-            return Ok(begun);
+            break;
         }
-        steps.apply(&next).await?;
+        applying.apply(&next).await?;
+        begun.extend(next);
     }
+    Ok(begun)
 }
 
 #[cfg(test)]
@@ -56,9 +57,7 @@ mod tests {
         applied: Vec<usize>,
     }
 
-    impl Steps for Chain {
-        type Error = usize;
-
+    impl Apply<usize> for Chain {
         async fn due(&mut self) -> Result<Vec<usize>, usize> {
             Ok((0..self.length.min(self.applied.len() + 1)).collect())
         }
@@ -77,20 +76,28 @@ mod tests {
     #[tokio::test]
     async fn each_node_is_begun_once_when_its_turn_comes() {
         let mut chain = Chain { length: 4, broken: None, applied: Vec::new() };
-        assert_eq!(run(&mut chain).await, Ok((0..4).collect()));
+        assert_eq!(apply_due(&mut chain, (0..4).collect()).await, Ok((0..4).collect()));
         assert_eq!(chain.applied, [0, 1, 2, 3]);
     }
 
     #[tokio::test]
     async fn what_cannot_be_done_ends_the_run() {
         let mut chain = Chain { length: 4, broken: Some(2), applied: Vec::new() };
-        assert_eq!(run(&mut chain).await, Err(2));
+        assert_eq!(apply_due(&mut chain, (0..4).collect()).await, Err(2));
         assert_eq!(chain.applied, [0, 1]);
     }
 
     #[tokio::test]
-    async fn without_steps_nothing_begins() {
+    async fn a_node_that_waits_for_another_is_left() {
+        let mut chain = Chain { length: 4, broken: None, applied: Vec::new() };
+        let wanted = BTreeSet::from([0, 2, 3]);
+        assert_eq!(apply_due(&mut chain, wanted).await, Ok(BTreeSet::from([0])));
+        assert_eq!(chain.applied, [0]);
+    }
+
+    #[tokio::test]
+    async fn without_nodes_nothing_begins() {
         let mut chain = Chain { length: 0, broken: None, applied: Vec::new() };
-        assert_eq!(run(&mut chain).await, Ok(BTreeSet::new()));
+        assert_eq!(apply_due(&mut chain, BTreeSet::new()).await, Ok(BTreeSet::new()));
     }
 }

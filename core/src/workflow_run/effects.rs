@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::labels::{WORKFLOW_RUN_NAME, WORKFLOW_RUN_NAMESPACE};
-use vela_engine::workflow::{Execution, Progress, RunStatus, RunValues, StepOutcome, StepOutput};
+use vela_engine::workflow::{Execution, Progress, RunStatus, RunValues, StepOutcome};
 use vela_engine::{AppFile, ObjectKey, Templates};
 use vela_runtime::Key;
 use vela_runtime::apply::Conflicts;
@@ -21,7 +21,9 @@ use crate::author::Actor;
 use crate::blocking::run_blocking;
 use crate::context::Context;
 use crate::egress::{Answer, NoAnswer, Request};
-use crate::workflow::{Effects, First, MayWrite, Network, Objects, OwnedObject, Owner, RunStore, Selection};
+use crate::workflow::{
+    Apply, Applying, Effects, First, MayWrite, Network, Objects, OwnedObject, Owner, RunStore, Selection,
+};
 
 /// Does what the steps of one run ask for.
 pub(super) struct RunEffects<'a> {
@@ -205,22 +207,24 @@ impl Owner for RunEffects<'_> {
     }
 }
 
-impl Effects for RunEffects<'_> {
+/// It has no components: a step that applies one is refused before anything is run.
+impl Apply<Error> for RunEffects<'_> {
+    async fn due(&mut self) -> Result<Vec<usize>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn apply(&mut self, _nodes: &[usize]) -> Result<(), Error> {
         Ok(())
     }
+}
 
+impl Effects for RunEffects<'_> {
     fn is_made(&self, _node: usize) -> bool {
         false
     }
 
-    async fn look(
-        &mut self,
-        _nodes: &[usize],
-        _outputs: &[StepOutput],
-    ) -> Result<Option<StepOutcome>, Error> {
-        // It has no components: a step that applies one is refused before anything is run.
-        Ok(None)
+    async fn look(&mut self, steps: Vec<Applying>) -> Result<Vec<Option<StepOutcome>>, Error> {
+        Ok(vec![None; steps.len()])
     }
 
     fn make_secrets(&self, _nodes: &[usize]) -> bool {

@@ -113,6 +113,32 @@ async fn a_webservice_with_a_scaler_costs_seven_writes_and_two_events() {
     }
 }
 
+/// An apply that is done again after a crash does no harm, so that no step of these is stored by itself.
+#[tokio::test]
+async fn steps_that_apply_are_stored_together() {
+    let cluster = TestCluster::new().await;
+    let names = ["a", "b", "c", "d", "e"];
+    let settings = |name: &&str| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        json!({"name": name, "type": "k8s-objects", "properties": {"objects": [object]}})
+    };
+    let applies =
+        |name: &&str| json!({"name": name, "type": "apply-component", "properties": {"component": name}});
+    let mut steps: Vec<Value> = names.iter().map(applies).collect();
+    steps.push(json!({"name": "hold", "type": "suspend"}));
+    let mut shop = application("shop", &names.iter().map(settings).collect::<Vec<_>>());
+    shop["spec"]["workflow"] = json!({"steps": steps});
+    cluster.requests();
+    cluster.create(shop).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    let requests = all_requests(&cluster).await;
+    print("workflow of five steps that apply, and a suspension", &requests);
+    let is_status = |entry: &&Entry| entry.writes() && entry.path.contains("/applications/shop/status");
+    let statuses = requests.iter().filter(is_status).count();
+    // After the steps, with the suspension before its values are stored, and the whole.
+    assert!((1..=3).contains(&statuses), "{statuses}: {requests:#?}");
+}
+
 const ALPHA: &str = "core.oam.dev/v1alpha2";
 
 fn component(name: &str, image: &str) -> Value {

@@ -4,12 +4,14 @@
 mod conditions;
 mod definitions;
 mod era;
+mod observed_run;
 mod phase;
 mod services;
 mod workflow_run;
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use vela_crds::AppRollout;
 use vela_crds::condition::reasons;
@@ -23,7 +25,7 @@ use crate::parse::Era;
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
-use crate::workflow::{NodeSeen, Run, RunStatus, SCHEDULED_AT};
+use crate::workflow::{RunStatus, SCHEDULED_AT, seconds};
 
 pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
@@ -35,6 +37,24 @@ use services::{pods, say_who_waits, scopes, service, shown};
 /// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: clients that wait for
 /// the application need not wait any longer.
 pub const REFUSED: &str = "Refused";
+
+/// How far the workflow of an application is.
+#[derive(Debug, Clone, PartialEq)]
+enum Run {
+    /// By what was observed in this reconcile; the former journal says the rest.
+    Observed(RunStatus),
+    /// As it is stored after each step.
+    Stored(RunStatus),
+}
+
+impl Run {
+    fn to_json(&self, former: Option<&Json>, now: Timestamp) -> Json {
+        match self {
+            Self::Observed(run) => observed_run::continued(run, former, now).to_json(),
+            Self::Stored(run) => run.to_json(),
+        }
+    }
+}
 
 /// The status of an Application.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,9 +68,7 @@ pub struct Status {
     components: Vec<Json>,
     revision: Option<(String, u64, String)>,
     applied: Vec<ObjectKey>,
-    run: Run,
-    /// The journal of a workflow that is run step by step.
-    journal: Option<RunStatus>,
+    run: Option<Run>,
     generation: Option<i64>,
     /// The rollout of the application's own plan, as it is written.
     rollout: Option<Json>,
@@ -126,8 +144,7 @@ impl Status {
             components: Vec::new(),
             revision: None,
             applied: Vec::new(),
-            run: Run::default(),
-            journal: None,
+            run: None,
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -192,8 +209,7 @@ impl Status {
             era: graph.app_file().era(),
             phase: Phase::Running,
             conditions: ConditionType::ORDER.into_iter().map(Condition::good).collect(),
-            run: run(graph, &services, true),
-            journal: None,
+            run: Some(Run::Observed(observed_run::observed(graph, &services, true))),
             services,
             components: era::components(graph),
             revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
@@ -249,7 +265,7 @@ impl Status {
         Self {
             phase,
             conditions,
-            run: run(graph, &services, done),
+            run: Some(Run::Observed(observed_run::observed(graph, &services, done))),
             services,
             applied,
             rollout: serde_json::to_value(&status).ok(),
@@ -267,8 +283,7 @@ impl Status {
             components: Vec::new(),
             revision: None,
             applied: Vec::new(),
-            run: Run::default(),
-            journal: None,
+            run: None,
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -292,8 +307,9 @@ impl Status {
         };
         self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
         self.definitions.iter_mut().for_each(|definitions| hide(&mut definitions.message));
-        self.run.messages().for_each(hide);
-        self.journal.iter_mut().for_each(|journal| journal.for_each_message(hide));
+        if let Some(Run::Observed(run) | Run::Stored(run)) = &mut self.run {
+            run.for_each_message(hide);
+        }
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
             health.details.values_mut().for_each(hide);
@@ -304,9 +320,11 @@ impl Status {
         }
     }
 
-    /// The status to write: `previous` is the one written before, `now` an RFC 3339 time. Equal content
+    /// The status to write: `previous` is the one written before. Equal content
     /// gives an equal status, times included, so that nothing need be written.
-    pub fn to_json(&self, previous: Option<&Json>, now: &str) -> Json {
+    pub fn to_json(&self, previous: Option<&Json>, now: Timestamp) -> Json {
+        let now = seconds(now);
+        let time = now.to_string();
         let empty = json!({});
         let old = previous.unwrap_or(&empty);
         let old_conditions = old.get("conditions").and_then(Json::as_array).cloned().unwrap_or_default();
@@ -314,10 +332,10 @@ impl Status {
             |type_: &str| old_conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_));
         let mut conditions: Vec<Json> = Vec::new();
         for condition in self.conditions() {
-            conditions.push(condition.to_json(find(condition.type_), now));
+            conditions.push(condition.to_json(find(condition.type_), &time));
         }
         if let Some(condition) = self.definitions.as_ref().map(Definitions::condition) {
-            conditions.push(condition.to_json(find(condition.type_), now));
+            conditions.push(condition.to_json(find(condition.type_), &time));
         }
         if self.phase == Phase::Deleting {
             // The former message stands beside the obstacle of the deletion.
@@ -359,10 +377,9 @@ impl Status {
             if let Some(at) = old.get(SCHEDULED_AT) {
                 status[SCHEDULED_AT] = at.clone();
             }
-            status["workflow"] = match &self.journal {
-                Some(journal) => journal.to_json(),
-                None => self.run.to_json(name, old.get("workflow"), now),
-            };
+            if let Some(run) = &self.run {
+                status["workflow"] = run.to_json(old.get("workflow"), now);
+            }
             // Before the new ones are there, the former ones are.
             let components = match self.is_applied() {
                 true => Some(Json::Array(self.components.clone())),
@@ -374,13 +391,6 @@ impl Status {
         }
         status
     }
-}
-
-/// How far the workflow is by what was seen of its nodes.
-fn run(graph: &Graph, services: &[Service], finished: bool) -> Run {
-    let seen =
-        services.iter().map(|service| NodeSeen { healthy: service.health.healthy, applied: service.applied });
-    Run::of(graph.rendered().plan(), &seen.collect::<Vec<_>>(), finished)
 }
 
 fn reference(key: &ObjectKey) -> Json {
@@ -456,8 +466,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         era: graph.app_file().era(),
         phase,
         conditions,
-        run: run(graph, &services, finished),
-        journal: None,
+        run: Some(Run::Observed(observed_run::observed(graph, &services, finished))),
         services,
         components: era::components(graph),
         revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vela_crds::condition::reasons;
 
 use super::conditions::{Condition, ConditionType};
-use super::{Phase, Status};
+use super::{Phase, Run, Status};
 use crate::workflow::{Reason, RunPhase, RunStatus, StepPhase, StepStatus};
 
 impl Status {
@@ -54,7 +54,7 @@ impl Status {
                 self.conditions.push(Condition::bad(ready, "Unavailable", said));
             }
         }
-        self.journal = Some(run);
+        self.run = Some(Run::Stored(run));
         self
     }
 }

@@ -167,7 +167,7 @@ impl RunStatus {
 
 impl StepStatus {
     /// The step is looked at for the first time.
-    pub(super) fn begin(id: String, name: &str, type_: &str, phase: StepPhase, now: Timestamp) -> Self {
+    pub(crate) fn begin(id: String, name: &str, type_: &str, phase: StepPhase, now: Timestamp) -> Self {
         Self {
             id,
             name: name.to_owned(),
@@ -256,7 +256,7 @@ fn time(written: &Json, field: &str) -> Option<Timestamp> {
 }
 
 /// Times of the API have whole seconds.
-pub(super) fn seconds(time: Timestamp) -> Timestamp {
+pub(crate) fn seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 

@@ -1,4 +1,6 @@
-//! Observed components of a step → the result of the step, with the values it gives.
+//! Observed components → those that may be applied now, and the result of a step that applies some, with the values it gives.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
@@ -9,6 +11,26 @@ use crate::health;
 use crate::observed::{ObjectKey, Observed};
 use crate::render::{Role, Templates};
 use crate::steps;
+
+/// Nodes that may be applied now: all they wait for are healthy, they are not pending, and no step before them failed.
+pub fn due(graph: &Graph, observed: &Observed, templates: &Templates) -> Vec<usize> {
+    let plan = graph.rendered().plan();
+    let nodes = plan.nodes();
+    let awaited: BTreeSet<usize> = nodes.iter().flat_map(|node| &node.waits_for).copied().collect();
+    let healthy: BTreeSet<usize> = awaited
+        .into_iter()
+        .filter(|index| health::component(graph, *index, observed, templates).is_dispatched())
+        .collect();
+    graph
+        .waves()
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|index| plan.failing().is_none_or(|failing| !failing.blocked.contains(index)))
+        .filter(|index| graph.pending(*index).is_empty())
+        .filter(|index| nodes[*index].waits_for.is_subset(&healthy))
+        .collect()
+}
 
 /// The result of a step that applies these nodes, as they were observed: it is done when they are healthy. `None` where
 /// a component of theirs is still to be applied, because what it depends on is healthy by now.

@@ -1,5 +1,6 @@
 //! Where components go: topology policies and the namespaces of steps, from the plan to the journal of the workflow.
 
+use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use vela_engine::bounds::Bounds;
 use vela_engine::{
@@ -170,7 +171,7 @@ fn two_topologies_are_two_places() {
     for object in placed.objects_of(2) {
         observed.insert(object.object.clone());
     }
-    let written = status::status(&placed, &observed, &templates).to_json(None, "then");
+    let written = status::status(&placed, &observed, &templates).to_json(None, Timestamp::UNIX_EPOCH);
     let services: Vec<(&Json, &Json, &Json)> = written["services"]
         .as_array()
         .unwrap()
@@ -197,7 +198,8 @@ fn two_topologies_are_two_places() {
     let mut stored = application.value().clone();
     stored["status"] = written.clone();
     let placed = meant(&Document::from_object(stored), Bounds::NONE).unwrap();
-    let later = status::status(&placed, &Observed::new(), &templates).to_json(Some(&written), "now");
+    let later =
+        status::status(&placed, &Observed::new(), &templates).to_json(Some(&written), Timestamp::UNIX_EPOCH);
     assert_eq!(later["workflow"]["steps"][1], written["workflow"]["steps"][1]);
     let preview = dry_run::render(&application, &snapshots::of(DEFINITIONS), &templates).unwrap();
     let heads = dry_run::text(&preview);
@@ -214,7 +216,7 @@ fn a_step_says_where_its_component_goes() {
     let placed = meant(&app(steps), Bounds::NONE).unwrap();
     assert!(keys(&placed).contains(&"ConfigMap prod/back".to_owned()), "{:?}", keys(&placed));
     assert!(keys(&placed).contains(&"ConfigMap dev/back".to_owned()), "{:?}", keys(&placed));
-    let written = status::status(&placed, &Observed::new(), &templates).to_json(None, "now");
+    let written = status::status(&placed, &Observed::new(), &templates).to_json(None, Timestamp::UNIX_EPOCH);
     let steps = written["workflow"]["steps"].as_array().unwrap();
     let names: Vec<&Json> = steps.iter().map(|step| &step["name"]).collect();
     assert_eq!(names, ["first", "again", "last"]);

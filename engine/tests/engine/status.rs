@@ -1,5 +1,6 @@
 //! The reconcile from manifest to status on plain data: waves, what is due, health, phases, quietness.
 
+use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 use vela_engine::{
     Diagnostics, Document, Graph, Observed, Snapshot, Templates, graph, manifest, parse, plan, render,
@@ -7,6 +8,11 @@ use vela_engine::{
 };
 
 use crate::snapshots;
+
+/// A minute of the first of January 2026.
+fn minute(minute: i64) -> Timestamp {
+    Timestamp::from_second(1_767_225_600 + 60 * minute).unwrap()
+}
 
 pub(crate) const DEFINITIONS: &str = r#"
 apiVersion: core.oam.dev/v1beta1
@@ -96,7 +102,7 @@ fn phases_follow_observations_and_rest_without_a_change() {
     let graph = reconcile(&application, &templates).unwrap();
     let first = status::status(&graph, &Observed::new(), &templates);
     assert_eq!(first.phase(), status::Phase::RunningWorkflow);
-    let first = first.to_json(None, "2026-01-01T00:00:00Z");
+    let first = first.to_json(None, minute(0));
     assert_eq!(first["workflow"]["steps"][0]["phase"], "pending");
 
     let mut observed = Observed::new();
@@ -105,17 +111,13 @@ fn phases_follow_observations_and_rest_without_a_change() {
     }
     let running = status::status(&graph, &observed, &templates);
     assert!(running.is_running());
-    let second = running.to_json(Some(&first), "2026-01-01T00:01:00Z");
+    let second = running.to_json(Some(&first), minute(1));
     assert_eq!(second["status"], "running");
     assert_eq!(second["services"][1]["message"], "Ready:1/1");
     assert_eq!(second["latestRevision"]["name"], "shop-v1");
     assert_eq!(second["conditions"][0]["lastTransitionTime"], "2026-01-01T00:00:00Z");
     assert_eq!(second["conditions"][5]["lastTransitionTime"], "2026-01-01T00:01:00Z");
-    assert_eq!(
-        running.to_json(Some(&second), "2026-01-01T00:02:00Z"),
-        second,
-        "an unchanged status is the same text"
-    );
+    assert_eq!(running.to_json(Some(&second), minute(2)), second, "an unchanged status is the same text");
 
     // The same content is the same revision; a workload that fails later makes it unhealthy.
     let mut value = application.value().clone();
@@ -145,7 +147,7 @@ fn words(status: &Json) -> String {
 #[test]
 fn the_v1alpha2_form_has_the_status_of_its_era() {
     let templates = Templates::new();
-    let now = "2026-01-01T00:00:00Z";
+    let now = minute(0);
     let application = manifest::read("app.yaml", OLD).unwrap().as_slice()[0].clone();
     let graph = reconcile(&application, &templates).unwrap();
     let first = status::status(&graph, &Observed::new(), &templates).to_json(None, now);
@@ -225,7 +227,7 @@ fn a_step_for_a_missing_component_fails_the_workflow_there() {
     observed.insert(live(&graph.objects_of(1)[0].object));
     assert_eq!(workflow::due(&graph, &observed, &templates), [1]);
     let failed = status::status(&graph, &observed, &templates);
-    let status = failed.to_json(None, "2026-01-01T00:00:00Z");
+    let status = failed.to_json(None, minute(0));
     assert_eq!(
         (status["status"].as_str(), status["workflow"]["finished"].as_bool()),
         (Some("workflowFailed"), Some(false))
@@ -256,7 +258,7 @@ fn details_are_shown_and_serve_policy_and_message() {
     }
     let status = status::status(&graph, &observed, &templates);
     assert!(status.is_running(), "{:?}", status.services());
-    let shown = status.to_json(None, "now")["services"][0].clone();
+    let shown = status.to_json(None, minute(0))["services"][0].clone();
     assert_eq!(shown["details"], json!({"ready": "1", "all": "true"}));
     assert_eq!(shown["message"], "1 of 1");
 }
@@ -267,14 +269,14 @@ fn a_failed_apply_is_told_by_name() {
     let graph = reconcile(&app(), &templates).unwrap();
     let mut observed = Observed::new();
     observed.insert_error(graph.objects_of(1)[0].key(), "the disk is full");
-    let status = status::status(&graph, &observed, &templates).to_json(None, "now");
+    let status = status::status(&graph, &observed, &templates).to_json(None, minute(0));
     assert_eq!(status["conditions"][4]["reason"], "ReconcileError");
     let message = status["conditions"][4]["message"].as_str().unwrap();
     assert!(message.contains("Deployment default/back: the disk is full"), "{message}");
     assert!(message.contains("front: waits for back"), "{message}");
     // No other try of a refused object ends better.
     observed.insert_refusal(graph.objects_of(1)[0].key(), "replicas: must not be negative");
-    let status = status::status(&graph, &observed, &templates).to_json(None, "now");
+    let status = status::status(&graph, &observed, &templates).to_json(None, minute(0));
     assert_eq!(status["conditions"][4]["reason"], status::REFUSED);
     assert_eq!(status["services"][0]["message"], "waits for back");
 }
@@ -287,7 +289,7 @@ fn a_failed_parse_keeps_what_earlier_reconciles_brought() {
     let errors = reconcile(&application, &Templates::new()).unwrap_err();
     assert!(errors.to_string().contains("did you mean \"web\"?"), "{errors}");
     let status = status::Status::failed(&application, status::ConditionType::Parsed, &errors);
-    let status = status.to_json(Some(&json!({"services": [{"name": "old"}]})), "now");
+    let status = status.to_json(Some(&json!({"services": [{"name": "old"}]})), minute(0));
     assert_eq!(status["services"][0]["name"], "old");
     assert_eq!(status["conditions"][0]["status"], "False");
 }

@@ -1,7 +1,7 @@
 //! The order of steps: one after the other or by what they depend on, with what is passed over after a failure.
 
 use serde_json::json;
-use vela_engine::workflow::{Idle, RunPhase, StepOutcome, WorkflowSpec};
+use vela_engine::workflow::{Idle, Machine, Next, RunPhase, RunValues, StepOutcome, WorkflowSpec};
 
 use crate::workflow_runs::{TestRun, ended, fails, waits};
 
@@ -41,6 +41,25 @@ fn steps_of_a_dag_begin_when_their_dependencies_are_done() {
     let (executed, idle) = run.pass_done();
     assert_eq!(executed, ["b", "c"]);
     assert_eq!(idle, ended(RunPhase::Succeeded));
+}
+
+#[test]
+fn steps_beside_each_other_are_given_out_together() {
+    let steps = json!([
+        {"name": "a", "type": "t"},
+        {"name": "b", "type": "t"},
+        {"name": "c", "type": "t", "dependsOn": ["a"]},
+    ]);
+    let beside = |run: &TestRun| {
+        let (status, values) = (run.status.clone(), RunValues::default());
+        let mut machine = Machine::new(&run.spec, status, values, json!({}), run.limits.clone());
+        let Next::Execute(first) = machine.next(run.now) else { return Vec::new() };
+        let others =
+            std::iter::from_fn(|| machine.beside(run.now)).take(steps.as_array().map_or(0, Vec::len));
+        std::iter::once(first).chain(others).map(|task| task.name).collect()
+    };
+    assert_eq!(beside(&TestRun::dag(&steps)), ["a", "b"]);
+    assert_eq!(beside(&TestRun::in_order(&steps)), ["a"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::write::ComponentWriter;
 use crate::application::desired::{Desired, Node, Piece};
 use crate::application::inventory::Owned;
 use crate::blocking::NotComputed;
-use crate::workflow::{self, Steps};
+use crate::workflow::{Apply, apply_due};
 
 /// The numbers of nodes that may be applied, once they are known.
 pub(in crate::application) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
@@ -116,7 +116,8 @@ pub(in crate::application) struct ByHealth<'o, 'd> {
 
 impl Order for ByHealth<'_, '_> {
     async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, Error> {
-        let nodes = workflow::run(&mut InOrder { components, due: self.due }).await?;
+        let all = (0..components.desired.nodes.len()).collect();
+        let nodes = apply_due(&mut InOrder { components, due: self.due }, all).await?;
         Ok(Begun { nodes, left_out: BTreeSet::new(), blocked: self.blocked })
     }
 }
@@ -126,9 +127,7 @@ struct InOrder<'c, 'w, 'o, 'd> {
     due: &'o (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
 }
 
-impl Steps for InOrder<'_, '_, '_, '_> {
-    type Error = Error;
-
+impl Apply<Error> for InOrder<'_, '_, '_, '_> {
     async fn due(&mut self) -> Result<Vec<usize>, Error> {
         Ok((self.due)(&self.components.applied).await?)
     }

@@ -42,6 +42,7 @@ use super::phase::{Reason, StepPhase};
 use super::run_status::{RunStatus, StepStatus, after};
 use super::spec::{Mode, StepSpec, WorkflowSpec};
 use super::values::RunValues;
+pub(crate) use settle::WAIT_HEALTHY;
 pub use task::{Idle, Next, RunLimits, StepOutcome, Task};
 
 /// A run of a workflow, in one reconcile.
@@ -114,6 +115,12 @@ impl<'a> Machine<'a> {
                 return Next::Idle(self.idle(now));
             }
         }
+    }
+
+    /// Another step that may run at the same time as those that were given out and not reported yet.
+    pub fn beside(&mut self, now: Timestamp) -> Option<Task> {
+        let spec = self.spec;
+        self.look_at_list(&spec.steps, spec.mode, now)
     }
 
     /// That these steps are done is stored: none of them is evaluated again. Not any earlier: a process that ends before

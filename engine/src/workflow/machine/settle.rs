@@ -14,7 +14,7 @@ use crate::workflow::spec::StepSpec;
 type Outputs = Vec<(String, Result<serde_json::Value, String>)>;
 
 /// The message of a step whose objects are not healthy yet, in the words of upstream.
-const WAIT_HEALTHY: &str = "wait healthy";
+pub(crate) const WAIT_HEALTHY: &str = "wait healthy";
 
 /// The message of a run that is suspended because of a failure, in the words of upstream.
 pub(super) const SUSPENDED_AFTER_FAILURE: &str =
