@@ -3,6 +3,8 @@
 //! Reports unknown fields, wrong types and broken rules together, each at its field. Kinds that are not built in pass: their
 //! schemas are elsewhere.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::types::{self, Scalar, Type};
@@ -34,12 +36,12 @@ pub fn problems(object: &Value) -> Vec<Problem> {
     found.value(object, ty, &mut String::new(), 0);
     found.metadata(object);
     // Rules are made for values of the right type.
-    if !found.mistyped {
+    if !found.mistyped && validate::has_rules(api_version, kind) {
         let mut whole = object.clone();
         prune(api_version, kind, &mut whole);
         apply_defaults(api_version, kind, &mut whole);
-        for cause in validate(api_version, kind, &whole, None) {
-            found.report(&cause.field, cause.message.clone());
+        for cause in validate::validate(api_version, kind, &whole, None) {
+            found.report(&cause.field, cause.message);
         }
     }
     found.problems.truncate(MAX_PROBLEMS);
@@ -89,7 +91,8 @@ impl Walk<'_> {
             (Type::List(item), Value::Array(items)) => {
                 for (index, inner) in items.iter().enumerate() {
                     let length = path.len();
-                    path.push_str(&format!("[{index}]"));
+                    // A text takes every write.
+                    let _ = write!(path, "[{index}]");
                     self.value(inner, item, path, depth + 1);
                     path.truncate(length);
                 }
@@ -114,7 +117,7 @@ impl Walk<'_> {
 
     /// The name of the object, and labels wherever pods or objects get them.
     fn metadata(&mut self, object: &Value) {
-        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        let name = validate::at(object, "metadata.name").and_then(Value::as_str).unwrap_or_default();
         if let Err(why) = names::object_name(self.kind, name)
             && !name.is_empty()
         {
@@ -127,17 +130,20 @@ impl Walk<'_> {
             "spec.jobTemplate.spec.template.metadata.labels",
         ];
         for place in places {
-            let labels = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_object);
+            let labels = validate::at(object, place).and_then(Value::as_object);
             for (key, value) in labels.into_iter().flatten() {
-                let mut path = place.to_owned();
-                push(&mut path, key);
+                let path = || {
+                    let mut path = place.to_owned();
+                    push(&mut path, key);
+                    path
+                };
                 if let Err(why) = names::qualified_name(key) {
-                    self.report(&path, format!("{key:?} is no name of a label: {why}"));
+                    self.report(&path(), format!("{key:?} is no name of a label: {why}"));
                 }
                 if let Some(text) = value.as_str()
                     && let Err(why) = names::label_value(text)
                 {
-                    self.report(&path, format!("{text:?} is no value of a label: {why}"));
+                    self.report(&path(), format!("{text:?} is no value of a label: {why}"));
                 }
             }
         }

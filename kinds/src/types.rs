@@ -113,7 +113,7 @@ impl Struct {
 pub struct Table {
     /// The structs; [`Type::Struct`] points here.
     pub structs: Vec<Struct>,
-    by_kind: HashMap<(String, String), Type>,
+    by_kind: HashMap<String, HashMap<String, Type>>,
     object_meta: Option<Type>,
 }
 
@@ -128,7 +128,7 @@ impl Table {
 
     /// The type of a built-in kind.
     pub fn kind_type(&self, api_version: &str, kind: &str) -> Option<&Type> {
-        self.by_kind.get(&(api_version.to_owned(), kind.to_owned()))
+        self.by_kind.get(api_version)?.get(kind)
     }
 
     /// The struct a [`Type::Struct`] points to.
@@ -187,8 +187,8 @@ fn parse(text: &str) -> Table {
             }
         }
         names.insert(name, i);
-        if let Some(kind) = &kind {
-            table.by_kind.insert(kind.clone(), Type::Struct(i));
+        if let Some((api_version, kind)) = kind.clone() {
+            table.by_kind.entry(api_version).or_default().insert(kind, Type::Struct(i));
         }
         table.structs.push(Struct { name: name.to_owned(), atomic, fields: Vec::new(), kind });
     }

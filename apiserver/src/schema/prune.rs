@@ -19,7 +19,7 @@ fn walk(node: &Node, value: &mut Value, path: &str, whole_object: bool, unknown:
                 match name.as_str() {
                     "apiVersion" | "kind" => return true,
                     "metadata" => {
-                        builtin::prune_type(inner, types::table().object_meta(), &here, unknown);
+                        unknown.extend(builtin::prune_type(inner, types::table().object_meta(), &here));
                         return true;
                     }
                     _ => {}

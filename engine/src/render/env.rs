@@ -27,9 +27,14 @@ pub(super) fn settle(objects: &mut [RenderedObject], owner: &Owner<'_>, found: &
     for rendered in objects {
         let (path, _) = maker(owner.app, component.unwrap_or_default(), &rendered.role);
         for pod in POD_SPECS {
+            // Not by `pointer_mut`, which allocates for each name: every object of every render comes here.
+            let mut names = pod.split('/').filter(|name| !name.is_empty());
+            let Some(pod) = names.try_fold(&mut rendered.object, |value, name| value.get_mut(name)) else {
+                continue;
+            };
             for containers in CONTAINERS {
-                let containers = rendered.object.pointer_mut(&format!("{pod}/{containers}"));
-                for container in containers.and_then(Json::as_array_mut).into_iter().flatten() {
+                let containers = pod.get_mut(containers).and_then(Json::as_array_mut);
+                for container in containers.into_iter().flatten() {
                     settle_one(container, &path, owner, found);
                 }
             }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::fields::{list, text};
+use super::fields::{at, list, text};
 use super::names;
 use crate::cause::{Cause, CauseReason};
 use crate::check::quantity;
@@ -265,7 +265,7 @@ fn probes(container: &Value, path: &str, out: &mut Vec<Cause>) {
         }
     }
     for name in ["postStart", "preStop"] {
-        if let Some(hook) = container.pointer(&format!("/lifecycle/{name}")) {
+        if let Some(hook) = container.get("lifecycle").and_then(|hooks| hooks.get(name)) {
             handler(hook, &format!("{path}.lifecycle.{name}"), out);
         }
     }
@@ -317,8 +317,8 @@ fn resources(container: &Value, path: &str, out: &mut Vec<Cause>) {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let limits = container.pointer("/resources/limits").and_then(Value::as_object);
-    let requests = container.pointer("/resources/requests").and_then(Value::as_object);
+    let limits = at(container, "/resources/limits").and_then(Value::as_object);
+    let requests = at(container, "/resources/requests").and_then(Value::as_object);
     for (part, map) in [("limits", limits), ("requests", requests)] {
         for (name, value) in map.into_iter().flatten() {
             let field = format!("{path}.resources.{part}");

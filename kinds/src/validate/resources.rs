@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::fields::{immutable, list, not_negative, text};
+use super::fields::{at, immutable, list, not_negative, text};
 use super::{names, pods};
 use crate::cause::{Cause, CauseReason};
 
@@ -171,7 +171,7 @@ pub(super) fn claim(new: &Value, old: Option<&Value>, out: &mut Vec<Cause>) {
     if list(new, "/spec/accessModes").is_empty() {
         out.push(Cause::required("spec.accessModes", "at least 1 access mode is required"));
     }
-    if new.pointer("/spec/resources/requests/storage").is_none() {
+    if at(new, "/spec/resources/requests/storage").is_none() {
         out.push(Cause::required("spec.resources[storage]", ""));
     }
     let fixed = |o: &Value| {
@@ -193,7 +193,7 @@ pub(super) fn claim(new: &Value, old: Option<&Value>, out: &mut Vec<Cause>) {
 
 pub(super) fn ingress(new: &Value, out: &mut Vec<Cause>) {
     let rules = list(new, "/spec/rules");
-    if rules.is_empty() && new.pointer("/spec/defaultBackend").is_none() {
+    if rules.is_empty() && at(new, "/spec/defaultBackend").is_none() {
         let detail = "either `defaultBackend` or `rules` must be specified";
         out.push(Cause::invalid("spec", &Value::Null, detail));
     }
@@ -211,7 +211,7 @@ pub(super) fn ingress(new: &Value, out: &mut Vec<Cause>) {
             ingress_path(path, &format!("{here}.http.paths[{j}]"), out);
         }
     }
-    if let Some(backend) = new.pointer("/spec/defaultBackend") {
+    if let Some(backend) = at(new, "/spec/defaultBackend") {
         ingress_backend(backend, "spec.defaultBackend", out);
     }
 }
@@ -255,7 +255,7 @@ fn ingress_backend(backend: &Value, here: &str, out: &mut Vec<Cause>) {
     }
     let (name, number) = (
         text(service, "/port/name"),
-        service.pointer("/port/number").and_then(Value::as_i64).unwrap_or_default(),
+        at(service, "/port/number").and_then(Value::as_i64).unwrap_or_default(),
     );
     if !name.is_empty() && number != 0 {
         out.push(Cause::invalid(here, &"".into(), "cannot set both port name & port number"));
@@ -267,7 +267,7 @@ fn ingress_backend(backend: &Value, here: &str, out: &mut Vec<Cause>) {
 }
 
 pub(super) fn autoscaler(new: &Value, out: &mut Vec<Cause>) {
-    let number = |name: &str| new.pointer(&format!("/spec/{name}")).and_then(Value::as_i64);
+    let number = |name: &str| new.get("spec").and_then(|spec| spec.get(name)).and_then(Value::as_i64);
     let (least, most) = (number("minReplicas"), number("maxReplicas").unwrap_or_default());
     if let Some(least) = least.filter(|n| *n < 1) {
         out.push(Cause::invalid("spec.minReplicas", &least.into(), "must be greater than or equal to 1"));
@@ -298,7 +298,7 @@ pub(super) fn autoscaler(new: &Value, out: &mut Vec<Cause>) {
 }
 
 pub(super) fn disruption_budget(new: &Value, out: &mut Vec<Cause>) {
-    let field = |name: &str| new.pointer(&format!("/spec/{name}")).cloned().unwrap_or(Value::Null);
+    let field = |name: &str| new.get("spec").and_then(|spec| spec.get(name)).cloned().unwrap_or(Value::Null);
     let (least, most) = (field("minAvailable"), field("maxUnavailable"));
     if !least.is_null() && !most.is_null() {
         // The real message shows the fields in the order of the program's struct.

@@ -1,7 +1,7 @@
 //! The rules of kinds that make pods.
 use serde_json::{Value, json};
 
-use super::fields::{immutable, list, not_negative, text};
+use super::fields::{at, immutable, list, not_negative, text};
 use super::pods;
 use crate::cause::{Cause, CauseReason};
 
@@ -9,7 +9,7 @@ const NO_MATCH: &str = "`selector` does not match template `labels`";
 
 /// The rules for the template of a long-running workload and its selector.
 fn template(new: &Value, out: &mut Vec<Cause>) {
-    let selector = new.pointer("/spec/selector").filter(|s| !s.is_null());
+    let selector = at(new, "/spec/selector").filter(|s| !s.is_null());
     if selector.is_none() {
         out.push(Cause::required("spec.selector", ""));
     } else if selector.is_some_and(is_empty_selector) {
@@ -20,12 +20,12 @@ fn template(new: &Value, out: &mut Vec<Cause>) {
             "empty selector is invalid for deployment",
         ));
     }
-    let labels = new.pointer("/spec/template/metadata/labels");
+    let labels = at(new, "/spec/template/metadata/labels");
     if !selector.is_some_and(|s| selects(s, labels)) {
         let shown = labels.cloned().unwrap_or(Value::Null);
         out.push(Cause::invalid("spec.template.metadata.labels", &shown, NO_MATCH));
     }
-    pods::spec(new.pointer("/spec/template/spec"), "spec.template.spec", out);
+    pods::spec(at(new, "/spec/template/spec"), "spec.template.spec", out);
     let policy = text(new, "/spec/template/spec/restartPolicy");
     if !matches!(policy, "Always" | "") {
         out.retain(|c| c.field != "spec.template.spec.restartPolicy");
@@ -64,7 +64,7 @@ pub(super) fn deployment(new: &Value, old: Option<&Value>, out: &mut Vec<Cause>)
     not_negative(new, "spec.minReadySeconds", out);
     not_negative(new, "spec.revisionHistoryLimit", out);
     not_negative(new, "spec.progressDeadlineSeconds", out);
-    let rolling = new.pointer("/spec/strategy/rollingUpdate");
+    let rolling = at(new, "/spec/strategy/rollingUpdate");
     match text(new, "/spec/strategy/type") {
         "Recreate" if rolling.is_some() => out.push(Cause::forbidden(
             "spec.strategy.rollingUpdate",
@@ -158,7 +158,7 @@ pub(super) fn stateful_set(new: &Value, old: Option<&Value>, out: &mut Vec<Cause
 
 /// A strategy as the messages of these two kinds show it: the program's struct, its fields in its order.
 fn strategy_value(new: &Value, strategy: &str) -> String {
-    let rolling = new.pointer("/spec/updateStrategy/rollingUpdate").unwrap_or(&Value::Null);
+    let rolling = at(new, "/spec/updateStrategy/rollingUpdate").unwrap_or(&Value::Null);
     format!("{{\"Type\":{strategy:?},\"RollingUpdate\":{rolling}}}")
 }
 
@@ -182,7 +182,7 @@ pub(super) fn daemon_set(new: &Value, old: Option<&Value>, out: &mut Vec<Cause>)
 }
 
 pub(super) fn job(new: &Value, old: Option<&Value>, out: &mut Vec<Cause>) {
-    job_spec(new.pointer("/spec"), "spec", old.is_none(), out);
+    job_spec(at(new, "/spec"), "spec", old.is_none(), out);
     if let Some(old) = old {
         for field in ["spec.completions", "spec.selector", "spec.template", "spec.completionMode"] {
             let suspended = text(old, "/spec/suspend") == "true";
@@ -203,18 +203,18 @@ fn job_spec(spec: Option<&Value>, path: &str, _new: bool, out: &mut Vec<Cause>) 
             out.push(Cause::invalid(format!("{path}.{name}"), value, "must be greater than or equal to 0"));
         }
     }
-    let at = format!("{path}.template.spec");
-    pods::spec(spec.pointer("/template/spec"), &at, out);
+    let pod = format!("{path}.template.spec");
+    pods::spec(at(spec, "/template/spec"), &pod, out);
     match text(spec, "/template/spec/restartPolicy") {
         "OnFailure" | "Never" => {}
         "Always" | "" => {
             out.push(Cause::required(
-                format!("{at}.restartPolicy"),
+                format!("{pod}.restartPolicy"),
                 "valid values: \"OnFailure\", \"Never\"",
             ));
         }
         other => out.push(Cause::not_supported(
-            format!("{at}.restartPolicy"),
+            format!("{pod}.restartPolicy"),
             &other.into(),
             &["OnFailure", "Never"],
         )),
@@ -237,7 +237,7 @@ pub(super) fn cron_job(new: &Value, out: &mut Vec<Cause>) {
     if !known.contains(&policy) {
         out.push(Cause::not_supported("spec.concurrencyPolicy", &policy.into(), &known));
     }
-    job_spec(new.pointer("/spec/jobTemplate/spec"), "spec.jobTemplate.spec", true, out);
+    job_spec(at(new, "/spec/jobTemplate/spec"), "spec.jobTemplate.spec", true, out);
     for name in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
         not_negative(new, &format!("spec.{name}"), out);
     }
