@@ -9,6 +9,7 @@ use vela_engine::rollout::{Event, Input, PlannedStep, State};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Failure, Key};
 
+use super::lookup_error::Missing;
 use super::reconcile_inputs::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
 use super::rollout_store::Stored;
 use super::{release, revert, step};
@@ -74,6 +75,16 @@ impl Error {
     /// An error that is retried after a back-off.
     pub(super) fn retry(why: String) -> Self {
         Self::Failed(Failure::retry(why))
+    }
+}
+
+impl From<Missing> for Error {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Revision(why) => Self::Missing(why),
+            Missing::Component(why) | Missing::Failed(why) => Self::Waiting(why),
+            Missing::Ends => Self::Idle,
+        }
     }
 }
 

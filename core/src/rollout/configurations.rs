@@ -14,14 +14,15 @@ use vela_engine::application_configuration::rolled_components::rolled;
 use vela_engine::application_configuration::{API_VERSION, KIND, application, handover, is_of_a_revision};
 use vela_engine::rollout::template::Template;
 use vela_engine::rollout::workload::changes_in_place;
-use vela_engine::rollout::{Event, Spelling, State};
+use vela_engine::rollout::{PlannedStep, Spelling, State};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Api, Key};
 
-use super::attempt::{Attempt, Error, Made};
+use super::attempt::{Error, Made};
 use super::decide::{decide, remember};
+use super::driver::Ends;
 use super::lookup_error::Missing;
-use super::reconcile_inputs::{Part, Side, StatusReport, Work, apply_event};
+use super::reconcile_inputs::{Part, Side, StatusReport, Work};
 use super::reconciler::RolloutReconciler;
 use super::stage;
 use crate::application::fetch::json;
@@ -29,77 +30,71 @@ use crate::author::Actor;
 use crate::context::FIELD_MANAGER;
 
 /// The two ends of a rollout.
-struct Located {
+pub(super) struct Located {
     target: Value,
     source: Option<Value>,
     /// Configurations that the rollout was turned away from half-way.
     given_up: Vec<Value>,
     /// The components that the rollout moves.
     components: Vec<String>,
+    /// Their workloads, once the rollout is prepared.
+    parts: Vec<Part>,
 }
 
-/// Makes at most one step.
-pub(super) async fn advance(
-    reconciler: &RolloutReconciler,
-    work: &Work<'_>,
-    attempt: &Attempt<'_>,
-    status: &mut AppRolloutStatus,
-    report: &mut StatusReport,
-) -> Result<Made, Error> {
-    let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
-    let look = reconciler.interests.track(work.key);
-    let state = State::of(&status.rollout);
-    let found = locate(reconciler, &look, work, &status.given_up_revisions).await;
-    let located = match found {
-        Ok(located) => located,
-        // A rollout that releases its workloads needs no ends, and reports itself.
-        Err(_) if state.is_releasing() => return release(work, attempt, status, report).await,
-        Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
-        Err(Missing::Component(why) | Missing::Failed(why)) => return Err(Error::Waiting(why)),
-        Err(Missing::Ends) => return Err(Error::Idle),
-    };
-    let writer = MarkWriter { reconciler, acting, look: &look, work };
-    if state.rolling == RollingState::LocatingTargetApp {
-        writer.hand_over(&located).await?;
-        apply_event(&mut status.rollout, Event::AppLocated, report);
-        if !work.direction.is_back {
-            remember(status, work.direction);
+/// The ends of a rollout between configurations.
+pub(super) struct Configurations<'a> {
+    pub(super) reconciler: &'a RolloutReconciler,
+    pub(super) work: &'a Work<'a>,
+    pub(super) acting: &'a Actor,
+    pub(super) look: &'a TrackedReads,
+}
+
+impl Ends for Configurations<'_> {
+    type Status = AppRolloutStatus;
+    type Located = Located;
+
+    async fn locate(
+        &self,
+        status: &AppRolloutStatus,
+        _report: &mut StatusReport,
+    ) -> Result<Located, Missing> {
+        let Self { reconciler, work, look, .. } = *self;
+        let mut located = locate(reconciler, look, work, &status.given_up_revisions).await?;
+        // Before the rollout is prepared, the workloads may be missing.
+        if State::of(&status.rollout).rolling != RollingState::LocatingTargetApp {
+            located.parts = parts(look, work, &located).await.map_err(Missing::Failed)?;
         }
-        return Ok(Made::transition(state, &status.rollout));
+        Ok(located)
     }
-    let parts = match parts(&look, work, &located).await {
-        Ok(parts) => parts,
-        Err(_) if state.is_releasing() => return release(work, attempt, status, report).await,
-        Err(why) => return Err(Error::Waiting(why)),
-    };
-    let planned = decide(work, status, &look, &parts, located.lenders()).await.map_err(Error::retry)?;
-    let before = status.rollout.clone();
-    let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
-    if made.before.rolling == RollingState::Finalising && made.after.is_terminal() {
-        if let Err(error) = writer.finish(&located).await {
-            // A reported end is final: the rollout reports it only after the configurations know of it.
-            status.rollout = before;
-            return Err(error);
+
+    /// A rollout that releases its workloads needs no ends.
+    fn may_release_without(&self, _missing: &Missing) -> bool {
+        true
+    }
+
+    async fn prepare(&self, located: &Located) -> Result<(), Error> {
+        self.hand_over(located).await
+    }
+
+    fn begin(&self, status: &mut AppRolloutStatus, _located: &Located) {
+        if !self.work.direction.is_back {
+            remember(status, self.work.direction);
         }
+    }
+
+    async fn decide(&self, status: &AppRolloutStatus, located: &Located) -> Result<PlannedStep, String> {
+        decide(self.work, status, self.look, &located.parts, located.lenders()).await
+    }
+
+    async fn finish(&self, status: &mut AppRolloutStatus, located: &Located) -> Result<(), Error> {
+        self.hand_back(located).await?;
         status.given_up_revisions.clear();
+        Ok(())
     }
-    if made.after.rolling != RollingState::RolloutAbandoning {
-        work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
-    }
-    Ok(made)
-}
 
-/// Lets go of all held workloads, where the ends of the rollout are unknown.
-pub(super) async fn release(
-    work: &Work<'_>,
-    attempt: &Attempt<'_>,
-    status: &mut AppRolloutStatus,
-    report: &mut StatusReport,
-) -> Result<Made, Error> {
-    let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
-    let made = attempt.release(acting, &mut status.rollout, report).await?;
-    work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
-    Ok(made)
+    fn remember(&self, status: &mut AppRolloutStatus, made: &Made) {
+        self.work.remember_wanted(status, made);
+    }
 }
 
 impl Located {
@@ -137,7 +132,7 @@ async fn locate(
     }
     let components = rolled(&work.rollout.spec.component_list, &target, source.as_ref());
     let components = components.map_err(Missing::Failed)?;
-    Ok(Located { target, source, given_up: turned_from, components })
+    Ok(Located { target, source, given_up: turned_from, components, parts: Vec::new() })
 }
 
 async fn configuration(
@@ -282,15 +277,8 @@ async fn leftovers(
     Ok(found)
 }
 
-/// Writes the marks of configurations.
-struct MarkWriter<'a> {
-    reconciler: &'a RolloutReconciler,
-    acting: &'a Actor,
-    look: &'a TrackedReads,
-    work: &'a Work<'a>,
-}
-
-impl MarkWriter<'_> {
+/// The marks of configurations.
+impl Configurations<'_> {
     /// Runs before the rollout: former targets lose their mark, the source leaves its components, and then the target
     /// does.
     async fn hand_over(&self, located: &Located) -> Result<(), Error> {
@@ -352,7 +340,7 @@ impl MarkWriter<'_> {
     }
 
     /// Runs after the rollout: the source runs nothing any more, and the target takes its components back.
-    async fn finish(&self, located: &Located) -> Result<(), Error> {
+    async fn hand_back(&self, located: &Located) -> Result<(), Error> {
         let rolled = &located.components;
         let target = self.fresh(&located.target).await?;
         let is_last = target.as_ref().is_none_or(|target| handover::remaining(target, rolled).is_empty());

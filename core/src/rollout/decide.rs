@@ -7,6 +7,7 @@ use vela_engine::rollout::{Owner, Part, PlannedStep, State};
 use vela_runtime::clock;
 use vela_runtime::dynamic_watch::TrackedReads;
 
+use super::attempt::Made;
 use super::reconcile_inputs::{self, Direction, Work};
 use super::{pods, step};
 
@@ -14,6 +15,15 @@ use super::{pods, step};
 pub(super) fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
     status.last_target_app_revision.clone_from(&direction.target);
     status.last_source_app_revision.clone_from(&direction.source);
+}
+
+impl Work<'_> {
+    /// The ends of the next reconciles, once a step was made: a rollout that abandons what it held still works between the former ones.
+    pub(super) fn remember_wanted(&self, status: &mut AppRolloutStatus, made: &Made) {
+        if made.after.rolling != RollingState::RolloutAbandoning {
+            self.wanted.into_iter().for_each(|wanted| remember(status, wanted));
+        }
+    }
 }
 
 /// The decision of the engine on the present state.

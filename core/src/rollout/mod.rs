@@ -1,8 +1,8 @@
 //! The controllers of AppRollouts and ApplicationDeployments: who wakes them, and each reconcile from what it goes between to the
 //! status. [`rollout_trait`] is that of RolloutTraits, which have no revisions.
 //!
-//! Two readers find the ends of a rollout: `locate` reads revisions of Applications in the v1beta1 form, `configurations` the
-//! stored configurations of those in the v1alpha2 form. All other code is shared.
+//! Three readers find the ends of a rollout: `locate` reads revisions of Applications in the v1beta1 form, `configurations` the
+//! stored configurations of those in the v1alpha2 form, [`rollout_trait`] the named workloads. All other code is shared: `driver`.
 //!
 //! The decisions are [`vela_engine::rollout`]'s; here they are carried out. A reconcile makes at most one step of the state machine and
 //! stores it, and the next reconcile follows at once as long as there is a step to make.
@@ -11,6 +11,7 @@ mod abandon;
 mod attempt;
 mod configurations;
 mod decide;
+mod driver;
 mod garbage_collection;
 mod hooks;
 mod locate;

@@ -1,21 +1,25 @@
 //! One reconcile, carried out: revisions located, the next step decided, hooks asked, writes made, the status stored.
 
+use std::sync::Arc;
+
+use kube::api::DynamicObject;
 use vela_crds::AppRolloutStatus;
-use vela_crds::rollout_plan::RollingState;
-use vela_engine::rollout::{Event, Spelling, State};
+use vela_engine::rollout::{PlannedStep, Spelling, State};
 use vela_runtime::Failure;
 use vela_runtime::dynamic_watch::TrackedReads;
 
 use super::attempt::{Attempt, Error, Made};
-use super::configurations;
+use super::configurations::Configurations;
 use super::decide::{decide, remember};
+use super::driver::{self, Ends};
 use super::locate::{self, Located};
 use super::lookup_error::Missing;
-use super::reconcile_inputs::{StatusReport, Step, Work, apply_event};
+use super::reconcile_inputs::{Direction, StatusReport, Step, Work};
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
 use super::{garbage_collection, unchanged_components};
 use crate::application::owned_kinds::Application;
+use crate::author::Actor;
 
 /// Make at most one step.
 pub(super) async fn reconcile(
@@ -31,123 +35,132 @@ pub(super) async fn reconcile(
         is_back: work.direction.is_back,
         is_leaving: work.wanted.is_none(),
     };
-    let made = match &work.spelling {
-        Ok(Spelling::Revisions) => advance(reconciler, work, &attempt, &mut status, &mut report).await,
-        Ok(Spelling::Configurations) => {
-            configurations::advance(reconciler, work, &attempt, &mut status, &mut report).await
-        }
-        Err(why) => misspelled(work, &attempt, &mut status, &mut report, why.to_string()).await,
-    };
+    let made = advance(reconciler, work, &attempt, (&mut status, &mut report)).await;
     attempt.end(status, report, made).await
-}
-
-/// A rollout that cannot be read does not begin, and one under way lets go.
-async fn misspelled(
-    work: &Work<'_>,
-    attempt: &Attempt<'_>,
-    status: &mut AppRolloutStatus,
-    report: &mut StatusReport,
-    why: String,
-) -> Result<Made, Error> {
-    if !State::of(&status.rollout).is_releasing() {
-        return Err(Error::Waiting(why));
-    }
-    configurations::release(work, attempt, status, report).await
 }
 
 async fn advance(
     reconciler: &RolloutReconciler,
     work: &Work<'_>,
     attempt: &Attempt<'_>,
-    status: &mut AppRolloutStatus,
-    report: &mut StatusReport,
+    (status, report): (&mut AppRolloutStatus, &mut StatusReport),
 ) -> Result<Made, Error> {
     let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
-    let look = reconciler.interests.track(work.key);
-    let is_releasing = State::of(&status.rollout).is_releasing();
-    let located = match locate::locate(reconciler, &look, work, status).await {
-        Ok(located) => located,
-        // A rollout that releases its workloads reports that itself.
-        Err(Missing::Revision(_) | Missing::Component(_)) if is_releasing => {
-            return configurations::release(work, attempt, status, report).await;
+    let look = &reconciler.interests.track(work.key);
+    match &work.spelling {
+        Ok(Spelling::Revisions) => {
+            let ends = Revisions { reconciler, work, acting, look };
+            driver::advance(&ends, (acting, look), attempt, status, report).await
         }
-        Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
-        Err(Missing::Component(why) | Missing::Failed(why)) => return Err(Error::Waiting(why)),
-        Err(Missing::Ends) => return Err(Error::Idle),
-    };
-    for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
-        report.secrets.extend(&side.secrets);
-    }
-    let application = match locate::application(reconciler, &located.target.application) {
-        Ok(application) => Some(application),
-        Err(_) if is_releasing => None,
-        Err(why) => return Err(Error::Missing(why)),
-    };
-    let owner = application.as_ref().map(|application| Application::of(application, acting.clone()));
-    let stage = owner.as_ref().map(|owner| Stage {
-        rollout: work.live.metadata.uid.as_deref().unwrap_or_default(),
-        application: owner,
-        acting,
-        graph: &located.target.graph,
-        parts: &located.parts,
-        unchanged: &located.unchanged,
-    });
-    let state = State::of(&status.rollout);
-    if let (RollingState::LocatingTargetApp, Some(stage)) = (state.rolling, &stage) {
-        locate::of_this_form(&located).map_err(Error::Waiting)?;
-        prepare(reconciler, work, &look, stage).await?;
-        apply_event(&mut status.rollout, Event::AppLocated, report);
-        if !work.direction.is_back {
-            remember(status, work.direction);
-            let unchanged = located.unchanged.iter().map(|part| part.component.clone());
-            status.unchanged_components = unchanged.collect();
+        Ok(Spelling::Configurations) => {
+            let ends = Configurations { reconciler, work, acting, look };
+            driver::advance(&ends, (acting, look), attempt, status, report).await
         }
-        return Ok(Made::transition(state, &status.rollout));
+        // A rollout that cannot be read does not begin, and one under way lets go.
+        Err(_) if State::of(&status.rollout).is_releasing() => {
+            let made = attempt.release(acting, &mut status.rollout, report).await?;
+            work.remember_wanted(status, &made);
+            Ok(made)
+        }
+        Err(why) => Err(Error::Waiting(why.to_string())),
     }
-    let planned = decide(work, status, &look, &located.parts, Vec::new()).await.map_err(Error::retry)?;
-    let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
-    if made.before.rolling == RollingState::Finalising
-        && made.after.is_terminal()
-        && let Some(stage) = &stage
-    {
-        finish(reconciler, &look, stage, &located).await?;
+}
+
+/// The ends of a rollout between revisions of an Application in the v1beta1 form.
+struct Revisions<'a> {
+    reconciler: &'a RolloutReconciler,
+    work: &'a Work<'a>,
+    acting: &'a Actor,
+    look: &'a TrackedReads,
+}
+
+/// The revisions, and their application, which may be gone where the rollout lets go.
+struct Found {
+    located: Located,
+    application: Option<Arc<DynamicObject>>,
+}
+
+impl Ends for Revisions<'_> {
+    type Status = AppRolloutStatus;
+    type Located = Found;
+
+    async fn locate(&self, status: &AppRolloutStatus, report: &mut StatusReport) -> Result<Found, Missing> {
+        let located = locate::locate(self.reconciler, self.look, self.work, status).await?;
+        for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
+            report.secrets.extend(&side.secrets);
+        }
+        let application = match locate::application(self.reconciler, &located.target.application) {
+            Ok(application) => Some(application),
+            Err(_) if State::of(&status.rollout).is_releasing() => None,
+            Err(why) => return Err(Missing::Revision(why)),
+        };
+        Ok(Found { located, application })
+    }
+
+    /// What cannot be read now is read later, and says then what is held.
+    fn may_release_without(&self, missing: &Missing) -> bool {
+        matches!(missing, Missing::Revision(_) | Missing::Component(_))
+    }
+
+    async fn prepare(&self, found: &Found) -> Result<(), Error> {
+        let Some(application) = &found.application else { return Err(Error::Idle) };
+        locate::of_this_form(&found.located).map_err(Error::Waiting)?;
+        let Direction { target, source, .. } = self.work.direction;
+        let differ = Spelling::Revisions.differ(target, source.as_deref());
+        differ.map_err(|same| Error::Waiting(same.to_string()))?;
+        let owner = Application::of(application, self.acting.clone());
+        let stage = self.stage(&found.located, &owner);
+        stage::prepare(self.reconciler, self.look, &stage).await.map_err(|unready| match unready {
+            Unready::Behind => Error::Behind,
+            Unready::Wrong(why) => Error::Waiting(why),
+        })
+    }
+
+    fn begin(&self, status: &mut AppRolloutStatus, found: &Found) {
+        if self.work.direction.is_back {
+            return;
+        }
+        remember(status, self.work.direction);
+        let unchanged = found.located.unchanged.iter().map(|part| part.component.clone());
+        status.unchanged_components = unchanged.collect();
+    }
+
+    async fn decide(&self, status: &AppRolloutStatus, found: &Found) -> Result<PlannedStep, String> {
+        decide(self.work, status, self.look, &found.located.parts, Vec::new()).await
+    }
+
+    async fn finish(&self, status: &mut AppRolloutStatus, found: &Found) -> Result<(), Error> {
+        let Some(application) = &found.application else { return Ok(()) };
+        let retried = |unready| match unready {
+            Unready::Behind => Error::Behind,
+            Unready::Wrong(why) => Error::retry(why),
+        };
+        let owner = Application::of(application, self.acting.clone());
+        let (located, stage) = (&found.located, self.stage(&found.located, &owner));
+        stage::finish(self.reconciler, self.look, &stage).await.map_err(retried)?;
+        let left = (&located.target, located.unchanged.as_slice());
+        unchanged_components::relabel(self.reconciler, self.acting, self.look, left)
+            .await
+            .map_err(retried)?;
+        garbage_collection::remove(self.reconciler, self.look, &stage).await;
         status.given_up_revisions.clear();
+        Ok(())
     }
-    if made.after.rolling != RollingState::RolloutAbandoning {
-        work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
+
+    fn remember(&self, status: &mut AppRolloutStatus, made: &Made) {
+        self.work.remember_wanted(status, made);
     }
-    Ok(made)
 }
 
-/// Before the rollout.
-async fn prepare(
-    reconciler: &RolloutReconciler,
-    work: &Work<'_>,
-    look: &TrackedReads,
-    stage: &Stage<'_>,
-) -> Result<(), Error> {
-    let differ = Spelling::Revisions.differ(&work.direction.target, work.direction.source.as_deref());
-    differ.map_err(|same| Error::Waiting(same.to_string()))?;
-    stage::prepare(reconciler, look, stage).await.map_err(|unready| match unready {
-        Unready::Behind => Error::Behind,
-        Unready::Wrong(why) => Error::Waiting(why),
-    })
-}
-
-/// After the rollout: its last step is made again where this fails.
-async fn finish(
-    reconciler: &RolloutReconciler,
-    look: &TrackedReads,
-    stage: &Stage<'_>,
-    located: &Located,
-) -> Result<(), Error> {
-    let retried = |unready| match unready {
-        Unready::Behind => Error::Behind,
-        Unready::Wrong(why) => Error::retry(why),
-    };
-    stage::finish(reconciler, look, stage).await.map_err(retried)?;
-    let left = (&located.target, located.unchanged.as_slice());
-    unchanged_components::relabel(reconciler, stage.acting, look, left).await.map_err(retried)?;
-    garbage_collection::remove(reconciler, look, stage).await;
-    Ok(())
+impl Revisions<'_> {
+    fn stage<'s>(&'s self, located: &'s Located, application: &'s Application<'s>) -> Stage<'s> {
+        Stage {
+            rollout: self.work.live.metadata.uid.as_deref().unwrap_or_default(),
+            application,
+            acting: self.acting,
+            graph: &located.target.graph,
+            parts: &located.parts,
+            unchanged: &located.unchanged,
+        }
+    }
 }

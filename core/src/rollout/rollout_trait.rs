@@ -16,6 +16,8 @@ use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
 use super::abandon::{self, Abandon};
 use super::attempt::{Attempt, Error, Made};
+use super::driver::{self, Ends};
+use super::lookup_error::Missing;
 use super::reconcile_inputs::{StatusReport, Step, apply_event};
 use super::rollout_store::Stored;
 use super::step_loop::{Start, StepReconciler};
@@ -44,8 +46,9 @@ struct Direction {
     is_back: bool,
 }
 
-/// The workloads as they are; nothing where one is not there.
+/// The plan, and the workloads as they are; nothing where one is not there.
 struct Found {
+    plan: RolloutPlan,
     target: Option<Value>,
     source: Option<Value>,
     /// Further sources.
@@ -155,31 +158,61 @@ impl RolloutTraitReconciler {
         report: &mut StatusReport,
     ) -> Result<Made, Error> {
         let acting = work.acting.as_ref().map_err(|unknown| Error::Waiting(unknown.to_string()))?;
-        let look = self.interests.track(work.key);
-        let state = State::of(&status.rollout);
-        let plan = match &work.plan {
+        let look = &self.interests.track(work.key);
+        let ends = Workloads { work, look };
+        driver::advance(&ends, (acting, look), attempt, status, report).await
+    }
+}
+
+/// The ends of a rollout between workloads that are named one by one.
+struct Workloads<'a> {
+    work: &'a Work<'a>,
+    look: &'a TrackedReads,
+}
+
+impl Ends for Workloads<'_> {
+    type Status = RolloutTraitStatus;
+    type Located = Found;
+
+    async fn locate(
+        &self,
+        status: &RolloutTraitStatus,
+        _report: &mut StatusReport,
+    ) -> Result<Found, Missing> {
+        let plan = match &self.work.plan {
             Ok(plan) => plan.clone(),
             // The plan does not matter to what is let go.
-            Err(_) if state.is_releasing() => RolloutPlan::default(),
-            Err(why) => return Err(Error::Waiting(why.clone())),
+            Err(_) if State::of(&status.rollout).is_releasing() => RolloutPlan::default(),
+            Err(why) => return Err(Missing::Failed(why.clone())),
         };
-        let found = match locate(&look, &work.key.namespace, work.direction).await {
-            Ok(found) => found,
-            Err(_) if state.is_releasing() => {
-                return attempt.release(acting, &mut status.rollout, report).await;
-            }
-            Err(why) => return Err(Error::Waiting(why)),
-        };
-        if state.rolling == RollingState::LocatingTargetApp {
-            apply_event(&mut status.rollout, Event::AppLocated, report);
-            if !work.direction.is_back {
-                remember(status, work.direction, plan.target_size);
-            }
-            return Ok(Made::transition(state, &status.rollout));
-        }
-        let planned = decide(work, &plan, status, &look, &found).await.map_err(Error::retry)?;
-        attempt.make(acting, &look, &mut status.rollout, report, planned).await
+        Ok(locate(self.look, &self.work.key.namespace, self.work.direction, plan).await?)
     }
+
+    fn may_release_without(&self, _missing: &Missing) -> bool {
+        true
+    }
+
+    /// The workloads are there, or are not this controller's to make.
+    async fn prepare(&self, _found: &Found) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn begin(&self, status: &mut RolloutTraitStatus, found: &Found) {
+        if !self.work.direction.is_back {
+            remember(status, self.work.direction, found.plan.target_size);
+        }
+    }
+
+    async fn decide(&self, status: &RolloutTraitStatus, found: &Found) -> Result<PlannedStep, String> {
+        decide(self.work, status, self.look, found).await
+    }
+
+    async fn finish(&self, _status: &mut RolloutTraitStatus, _found: &Found) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The ends are noted where they change.
+    fn remember(&self, _status: &mut RolloutTraitStatus, _made: &Made) {}
 }
 
 fn stored_in(live: &DynamicObject) -> RolloutTraitStatus {
@@ -251,7 +284,12 @@ fn reversed(direction: &Direction) -> Direction {
     }
 }
 
-async fn locate(look: &TrackedReads, namespace: &str, direction: &Direction) -> Result<Found, String> {
+async fn locate(
+    look: &TrackedReads,
+    namespace: &str,
+    direction: &Direction,
+    plan: RolloutPlan,
+) -> Result<Found, String> {
     rollout_trait::check(&direction.target, &direction.sources)?;
     let target = read(look, namespace, &direction.target).await?;
     let mut sources = Vec::new();
@@ -260,7 +298,7 @@ async fn locate(look: &TrackedReads, namespace: &str, direction: &Direction) -> 
     }
     let mut sources = sources.into_iter();
     let source = sources.next().flatten();
-    Ok(Found { target, source, others: sources.flatten().collect() })
+    Ok(Found { plan, target, source, others: sources.flatten().collect() })
 }
 
 async fn read(
@@ -290,7 +328,6 @@ async fn read(
 /// The decision of the engine on the present state.
 async fn decide(
     work: &Work<'_>,
-    plan: &RolloutPlan,
     status: &RolloutTraitStatus,
     look: &TrackedReads,
     found: &Found,
@@ -315,7 +352,7 @@ async fn decide(
         makers: &makers,
     };
     Ok(next_step(&Situation {
-        plan,
+        plan: &found.plan,
         status: &status.rollout,
         owner: &owner,
         parts: &[part],
