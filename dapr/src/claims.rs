@@ -1,6 +1,6 @@
 //! Which workloads ask for a Service, and which of them has it where several do.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use kube::api::DynamicObject;
 use vela_runtime::cache::{Index, Watch};
@@ -12,29 +12,52 @@ use crate::workload::{KINDS, Workload, WorkloadKind};
 #[derive(Clone)]
 pub(crate) struct Claims {
     kinds: Arc<[Claimants]>,
+    namespace: Option<String>,
 }
 
 struct Claimants {
     kind: WorkloadKind,
+    /// Nothing while the kind is not watched: the cluster may not have it.
+    watched: RwLock<Option<Watched>>,
+}
+
+#[derive(Clone)]
+struct Watched {
     workloads: Arc<Informer>,
     by_service: Index,
 }
 
 impl Claims {
-    /// Those of all namespaces, or of one.
-    pub(crate) fn new(cache: &Cache, namespace: Option<&str>) -> Self {
-        let claimants = |kind: WorkloadKind| {
-            let namespace = namespace.map(str::to_owned);
-            let workloads = cache.informer(Watch { namespace, ..Watch::full(kind.resource()) });
-            let by_service = workloads.index_of_spec(move |object| terms(kind, object));
-            Claimants { kind, workloads, by_service }
-        };
-        Self { kinds: KINDS.into_iter().map(claimants).collect() }
+    /// Those of all namespaces, or of one; no kind is watched yet.
+    pub(crate) fn new(namespace: Option<&str>) -> Self {
+        let claimants = |kind: WorkloadKind| Claimants { kind, watched: RwLock::default() };
+        Self { kinds: KINDS.into_iter().map(claimants).collect(), namespace: namespace.map(str::to_owned) }
     }
 
-    /// The informers of all kinds.
-    pub(crate) fn informers(&self) -> impl Iterator<Item = (WorkloadKind, &Arc<Informer>)> {
-        self.kinds.iter().map(|claimants| (claimants.kind, &claimants.workloads))
+    /// Watches the workloads of a kind from now on.
+    pub(crate) fn watch(&self, kind: WorkloadKind, cache: &Cache) -> Arc<Informer> {
+        let workloads =
+            cache.informer(Watch { namespace: self.namespace.clone(), ..Watch::full(kind.resource()) });
+        let by_service = workloads.index_of_spec(move |object| terms(kind, object));
+        self.set(kind, Some(Watched { workloads: workloads.clone(), by_service }));
+        workloads
+    }
+
+    /// The cluster does not have the kind any more, nor workloads of it.
+    pub(crate) fn leave(&self, kind: WorkloadKind) {
+        self.set(kind, None);
+    }
+
+    fn set(&self, kind: WorkloadKind, watched: Option<Watched>) {
+        for claimants in self.kinds.iter().filter(|claimants| claimants.kind == kind) {
+            *claimants.watched.write().unwrap_or_else(PoisonError::into_inner) = watched.clone();
+        }
+    }
+
+    /// The workload as the cache has it.
+    pub(crate) fn workload(&self, kind: WorkloadKind, key: &Key) -> Option<Arc<DynamicObject>> {
+        let claimants = self.kinds.iter().find(|claimants| claimants.kind == kind)?;
+        claimants.watched()?.workloads.get(key)
     }
 
     /// Every workload that asks for this Service, the oldest first.
@@ -44,8 +67,8 @@ impl Claims {
             .kinds
             .iter()
             .flat_map(|claimants| {
-                let found = claimants.by_service.find(&term);
-                found.into_iter().map(move |object| Workload::of(claimants.kind, &object))
+                let found = claimants.watched().map(|watched| watched.by_service.find(&term));
+                found.into_iter().flatten().map(move |object| Workload::of(claimants.kind, &object))
             })
             .filter(|workload| !workload.is_going)
             .collect();
@@ -66,7 +89,8 @@ impl Claims {
 
     fn keys(&self, kind: WorkloadKind, term: &str) -> Vec<Key> {
         let claimants = self.kinds.iter().filter(|claimants| claimants.kind == kind);
-        claimants.flat_map(|c| c.by_service.find(term)).map(|object| Key::of(&object)).collect()
+        let watched = claimants.filter_map(Claimants::watched);
+        watched.flat_map(|watched| watched.by_service.find(term)).map(|object| Key::of(&object)).collect()
     }
 
     /// Whether a Service is about to be deleted: the workload that controls it is gone, which is for the garbage collector, or
@@ -80,7 +104,11 @@ impl Claims {
             .iter()
             .find(|c| c.kind.kind == reference.kind && c.kind.api_version() == reference.api_version);
         let Some(claimants) = of_kind else { return false };
-        let found = claimants.workloads.get(&key).map(|object| Workload::of(claimants.kind, &object));
+        // Of a kind that is not listed it is not known.
+        let Some(watched) = claimants.watched().filter(|watched| watched.workloads.is_synced()) else {
+            return false;
+        };
+        let found = watched.workloads.get(&key).map(|object| Workload::of(claimants.kind, &object));
         match found.filter(|workload| workload.uid == reference.uid) {
             None => true,
             // A mistake leaves the Service as it was.
@@ -88,6 +116,12 @@ impl Claims {
                 .sidecar()
                 .is_ok_and(|sidecar| sidecar.is_none_or(|sidecar| sidecar.service_name() != name.name)),
         }
+    }
+}
+
+impl Claimants {
+    fn watched(&self) -> Option<Watched> {
+        self.watched.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

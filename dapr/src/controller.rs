@@ -18,7 +18,7 @@ use crate::annotations::{APP_ID, ENABLED, Sidecar};
 use crate::claims::{self, Claims};
 use crate::metrics::ServiceMetrics;
 use crate::service;
-use crate::workload::{Workload, WorkloadKind};
+use crate::workload::{BUILT_IN, KINDS, Workload, WorkloadKind};
 
 /// Field manager of the Services, and who signs events.
 pub(crate) const FIELD_MANAGER: &str = "vela-dapr";
@@ -38,7 +38,9 @@ const CANNOT_SERVE: &str = "CannotServeDapr";
 #[derive(Clone)]
 pub(crate) struct Context {
     client: kube::Client,
-    claims: Claims,
+    pub(crate) claims: Claims,
+    /// The informers of the kinds that every cluster has.
+    built_in: Vec<(WorkloadKind, Arc<Informer>)>,
     /// The Services with our mark.
     services: Arc<Informer>,
     by_controller: Index,
@@ -57,9 +59,12 @@ impl Context {
         let by_controller = services.index(|service| {
             owner::controller_of(service).map(|owner| owner.uid.clone()).into_iter().collect()
         });
+        let claims = Claims::new(namespace);
+        let built_in = BUILT_IN.into_iter().map(|kind| (kind, claims.watch(kind, cache))).collect();
         Self {
             client: client.clone(),
-            claims: Claims::new(cache, namespace),
+            claims,
+            built_in,
             services,
             by_controller,
             names: cache.informer(within(Watch::metadata(service_resource()))),
@@ -72,15 +77,17 @@ impl Context {
     /// One controller for each kind. It wakes for the workloads of its kind, for those of any kind that share an id with them,
     /// and for the Services that they have or ask for.
     pub(crate) fn controllers(&self, workers: usize) -> Vec<Controller> {
-        self.claims.informers().map(|(kind, workloads)| self.controller(kind, workloads, workers)).collect()
+        KINDS.into_iter().map(|kind| self.controller(kind, workers)).collect()
     }
 
-    fn controller(&self, kind: WorkloadKind, workloads: &Arc<Informer>, workers: usize) -> Controller {
-        let reconciler = SidecarReconciler { kind, workloads: workloads.clone(), context: self.clone() };
+    fn controller(&self, kind: WorkloadKind, workers: usize) -> Controller {
+        let reconciler = SidecarReconciler { kind, context: self.clone() };
         let mut controller = Controller::new(kind.controller, reconciler)
-            .for_kind(workloads)
             .owns(&self.services, kind.group, kind.kind)
             .workers(workers);
+        if let Some((_, workloads)) = self.built_in.iter().find(|(built_in, _)| *built_in == kind) {
+            controller = controller.for_kind(workloads);
+        }
         // Both: what a reconcile reads, and what may be in its way.
         for services in [&self.services, &self.names] {
             let claims = self.claims.clone();
@@ -89,14 +96,19 @@ impl Context {
                 services.flat_map(|object| claims.keys_of_service(kind, &Key::of(object))).collect()
             });
         }
-        for (other, workloads) in self.claims.informers() {
+        for &(other, ref workloads) in &self.built_in {
             let claims = self.claims.clone();
-            let matters = Predicate::generation_changed().or(Predicate::finalization_changed());
-            controller = controller
-                .watches(workloads.only(matters), move |change| claims.keys_beside(kind, other, change));
+            controller = controller.watches(workloads.only(matters_to_others()), move |change| {
+                claims.keys_beside(kind, other, change)
+            });
         }
         controller
     }
+}
+
+/// The changes of a workload that count for those which share an id with it.
+pub(crate) fn matters_to_others() -> Predicate {
+    Predicate::generation_changed().or(Predicate::finalization_changed())
 }
 
 fn service_resource() -> ApiResource {
@@ -105,13 +117,12 @@ fn service_resource() -> ApiResource {
 
 struct SidecarReconciler {
     kind: WorkloadKind,
-    workloads: Arc<Informer>,
     context: Context,
 }
 
 impl Reconciler for SidecarReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.workloads.get(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.context.claims.workload(self.kind, &key) else { return Ok(Action::Done) };
         let workload = Workload::of(self.kind, &live);
         if workload.is_going {
             return Ok(Action::Done);

@@ -10,10 +10,12 @@ use crate::admission::SidecarInjector;
 use crate::api::{Api, ApiError, Security};
 use crate::controller::Context;
 use crate::metrics::{InjectionMetrics, SentryMetrics};
+use crate::rollouts::{Rollouts, queues};
 use crate::sentry::{Sentry, SentryError};
 use crate::serving::ServedNames;
 use crate::watchdog::Watchdog;
 use crate::webhooks::Webhooks;
+use crate::workload::KINDS;
 
 /// Workloads of one kind reconciled at the same time, unless told otherwise.
 pub const WORKERS: usize = 16;
@@ -147,7 +149,10 @@ pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
     if let Some(watchdog) = watchdog {
         manager = manager.with(watchdog.controller(&sidecars, namespace, injects, context.events.clone()));
     }
-    for controller in context.controllers(workers) {
+    let controllers = context.controllers(workers);
+    let rollouts = Rollouts::begin(sidecars, context.claims.clone(), queues(&KINDS, &controllers)).await;
+    manager = manager.beside(move |stop| rollouts.run(stop));
+    for controller in controllers {
         manager = manager.with(controller);
     }
     manager.run(stop).await?;

@@ -5,6 +5,7 @@
 //! What sidecars are given of the objects of dapr.io is decided in `resources` and served by `api` in the words of [`protocol`].
 //! `injector` decides what a pod with a sidecar looks like; `admission` asks the cluster for it and answers API servers; `watchdog`
 //! restarts pods that run without one. `sentry` issues the certificates by which all of them know each other.
+//! `rollouts` watches Argo Rollouts while the cluster has that kind.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -19,6 +20,7 @@ mod injector;
 mod metrics;
 pub mod protocol;
 mod resources;
+mod rollouts;
 mod sentry;
 mod service;
 mod serving;

@@ -22,8 +22,13 @@ pub(crate) const DEPLOYMENT: WorkloadKind =
     WorkloadKind { group: "apps", version: "v1", kind: "Deployment", controller: "dapr-deployment" };
 const STATEFUL_SET: WorkloadKind =
     WorkloadKind { group: "apps", version: "v1", kind: "StatefulSet", controller: "dapr-statefulset" };
+/// Of Argo Rollouts, which a cluster may have or not.
+pub(crate) const ROLLOUT: WorkloadKind =
+    WorkloadKind { group: "argoproj.io", version: "v1alpha1", kind: "Rollout", controller: "dapr-rollout" };
+/// The kinds that every cluster has.
+pub(crate) const BUILT_IN: [WorkloadKind; 2] = [DEPLOYMENT, STATEFUL_SET];
 /// Every kind that gets Services.
-pub(crate) const KINDS: [WorkloadKind; 2] = [DEPLOYMENT, STATEFUL_SET];
+pub(crate) const KINDS: [WorkloadKind; 3] = [DEPLOYMENT, STATEFUL_SET, ROLLOUT];
 
 impl WorkloadKind {
     pub(crate) fn api_version(self) -> String {

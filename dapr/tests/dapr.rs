@@ -14,6 +14,7 @@ mod suites {
     mod injector;
     pub(crate) mod lists;
     pub(crate) mod process;
+    mod rollouts;
     mod schemas;
     mod sentry;
     pub(crate) mod sentry_bench;

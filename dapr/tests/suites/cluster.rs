@@ -157,6 +157,7 @@ fn path(namespace: &str, kind: &str) -> String {
         "Deployment" => ("apis/apps/v1", "deployments"),
         "StatefulSet" => ("apis/apps/v1", "statefulsets"),
         "DaemonSet" => ("apis/apps/v1", "daemonsets"),
+        "Rollout" => ("apis/argoproj.io/v1alpha1", "rollouts"),
         "Job" => ("apis/batch/v1", "jobs"),
         other => panic!("where are objects of {other}?"),
     };
