@@ -21,7 +21,7 @@ use super::services::documents;
 const ANCHORS: &str = "<TRUST_ANCHORS_PEM>\n";
 
 /// Settings of the recorded injectors, as the README of the recordings tells them.
-fn settings(injector: &str) -> SidecarSettings {
+pub(crate) fn settings(injector: &str) -> SidecarSettings {
     let (_, anchors) = tokio::sync::watch::channel(ANCHORS.to_owned());
     let mut settings = SidecarSettings::new("dapr-system", "example.org/dapr/daprd:1.18.3", anchors);
     settings.ignore_entrypoint_tolerations =
@@ -92,7 +92,7 @@ fn review(request: &Value) -> Vec<u8> {
 }
 
 /// The pod after the patch of an answer.
-fn patched(pod: &Value, response: &Value) -> Value {
+pub(crate) fn patched(pod: &Value, response: &Value) -> Value {
     let mut pod = pod.clone();
     if let Some(patch) = response["patch"].as_str() {
         assert_eq!(response["patchType"], "JSONPatch");

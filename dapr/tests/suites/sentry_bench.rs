@@ -124,7 +124,7 @@ pub(crate) struct Replica {
     pub(crate) operator: JoinHandle<Result<(), vela_dapr::Error>>,
     sentry_port: u16,
     api_port: u16,
-    stop: Stop,
+    pub(crate) stop: Stop,
 }
 
 impl Replica {
@@ -134,6 +134,15 @@ impl Replica {
 
     /// A replica that adds sidecars, too.
     pub(crate) fn with(server: &ApiServer, injector: Option<SidecarInjector>) -> Self {
+        Self::of(server, Process { injector, ..Process::default() }, |client| client)
+    }
+
+    /// A replica with other parts beside, whose requests may be looked at.
+    pub(crate) fn of(
+        server: &ApiServer,
+        process: Process,
+        through: impl FnOnce(kube::Client) -> kube::Client,
+    ) -> Self {
         let (sentry_port, api_port) = (free_port(), free_port());
         let (away, stop) = (Arc::<AtomicBool>::default(), Stop::new());
         let sentry = Sentry {
@@ -145,14 +154,8 @@ impl Replica {
             look_every: Duration::from_millis(100),
         };
         let api = Api { address: ([127, 0, 0, 1], api_port).into(), security: Security::Issued };
-        let process = Process {
-            api: Some(api),
-            sentry: Some(sentry),
-            injector,
-            stop: stop.clone(),
-            ..Process::default()
-        };
-        let operator = tokio::spawn(vela_dapr::run(client(server, away.clone()), process));
+        let process = Process { api: Some(api), sentry: Some(sentry), stop: stop.clone(), ..process };
+        let operator = tokio::spawn(vela_dapr::run(through(client(server, away.clone())), process));
         Self { server: server.clone(), away, operator, sentry_port, api_port, stop }
     }
 

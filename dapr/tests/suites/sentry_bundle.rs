@@ -14,7 +14,7 @@ use vela_embedded::send;
 use super::api_bench::{in_namespace, within};
 use super::sentry_bench::{AUDIENCE, Replica, SECRET, bundle_secret, request, secret_text, server, token};
 
-type Signer = CertifiedIssuer<'static, KeyPair>;
+pub(crate) type Signer = CertifiedIssuer<'static, KeyPair>;
 
 fn days(params: &mut CertificateParams, from: i64, until: i64) {
     let at = |days: i64| {
@@ -34,17 +34,17 @@ fn authority(name: DnValue, from: i64, until: i64) -> CertificateParams {
     params
 }
 
-fn root() -> Signer {
+pub(crate) fn root() -> Signer {
     let name = DnValue::PrintableString("our house".try_into().unwrap());
     CertifiedIssuer::self_signed(authority(name, -400, 3000), KeyPair::generate().unwrap()).unwrap()
 }
 
-fn issuer(root: &Signer, name: &str, from: i64, until: i64) -> Signer {
+pub(crate) fn issuer(root: &Signer, name: &str, from: i64, until: i64) -> Signer {
     let params = authority(DnValue::Utf8String(name.to_owned()), from, until);
     CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), root).unwrap()
 }
 
-fn secret(labels: &Value, root: &Signer, issuer: &Signer) -> Value {
+pub(crate) fn secret(labels: &Value, root: &Signer, issuer: &Signer) -> Value {
     let texts = [
         ("issuer.crt", issuer.pem()),
         ("issuer.key", issuer.key().serialize_pem()),
@@ -54,11 +54,11 @@ fn secret(labels: &Value, root: &Signer, issuer: &Signer) -> Value {
     bundle_secret(labels, &texts.each_ref().map(|(key, text)| (*key, text.as_str())))
 }
 
-fn ours() -> Value {
+pub(crate) fn ours() -> Value {
     json!({"app.kubernetes.io/managed-by": "vela-dapr"})
 }
 
-fn put(replica_server: &vela_apiserver::ApiServer, method: Method, secret: &Value) {
+pub(crate) fn put(replica_server: &vela_apiserver::ApiServer, method: Method, secret: &Value) {
     let path = if method == Method::POST { SECRET.trim_end_matches("/dapr-trust-bundle") } else { SECRET };
     let (code, answer) = send(replica_server, method, path, Some(secret));
     assert!(code.is_success(), "{answer}");
