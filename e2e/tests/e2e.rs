@@ -14,6 +14,8 @@ mod candidates;
 mod changes;
 #[path = "scenarios/cut_off.rs"]
 mod cut_off;
+#[path = "scenarios/dapr.rs"]
+mod dapr;
 #[path = "scenarios/examples.rs"]
 mod examples;
 #[path = "scenarios/faulty.rs"]
