@@ -134,22 +134,17 @@ impl Bench {
 
     /// The objects are there before the operator starts, so that it knows them when it answers.
     pub(crate) fn with(over_tls: bool, objects: &[Value]) -> Self {
-        let server = ApiServer::builder().build().unwrap();
-        for crd in vela_crds::dapr_crds().unwrap() {
-            let mut crd = serde_json::to_value(crd).unwrap();
-            // No webhook is registered here.
-            crd["spec"]["conversion"] = json!({"strategy": "None"});
-            let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            let (code, answer) = send(&server, Method::POST, path, Some(&crd));
-            assert_eq!(code, StatusCode::CREATED, "{answer}");
-        }
-        for name in ["h1", "h2", "h3", "dapr-system"] {
-            let (code, answer) = send(&server, Method::POST, "/api/v1/namespaces", Some(&namespace(name)));
-            assert_eq!(code, StatusCode::CREATED, "{answer}");
-        }
-        for object in objects {
-            create(&server, object);
-        }
+        let client = |server: &ApiServer| kube::Client::new(server.service(), "default");
+        Self::through(over_tls, objects, client)
+    }
+
+    /// The same where the operator's requests may be looked at.
+    pub(crate) fn through(
+        over_tls: bool,
+        objects: &[Value],
+        client: impl FnOnce(&ApiServer) -> kube::Client,
+    ) -> Self {
+        let server = prepared(objects);
         let authority = Authority::new();
         let credentials = over_tls.then(|| Credentials::new(&authority.pem()).unwrap());
         let security = credentials.clone().map_or(Security::Plaintext, Security::MutualTls);
@@ -157,8 +152,7 @@ impl Bench {
         let (stop, address) = (Stop::new(), ([127, 0, 0, 1], port).into());
         let api = Some(Api { address, security });
         let process = Process { api, stop: stop.clone(), ..Process::default() };
-        let client = kube::Client::new(server.service(), "default");
-        let operator = tokio::spawn(vela_dapr::run(client, process));
+        let operator = tokio::spawn(vela_dapr::run(client(&server), process));
         Self { server, authority, credentials, stop, port, operator }
     }
 
@@ -216,6 +210,25 @@ impl Bench {
     pub(crate) async fn sidecar(&self, namespace: &str, app_id: &str) -> Sidecar {
         self.connect(Some(self.authority.sidecar(namespace, app_id))).await.unwrap()
     }
+}
+
+/// A server with the kinds, namespaces and objects.
+fn prepared(objects: &[Value]) -> ApiServer {
+    let server = ApiServer::builder().build().unwrap();
+    for crd in vela_crds::dapr_crds().unwrap() {
+        let mut crd = serde_json::to_value(crd).unwrap();
+        // No webhook is registered here.
+        crd["spec"]["conversion"] = json!({"strategy": "None"});
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let (code, answer) = send(&server, Method::POST, path, Some(&crd));
+        assert_eq!(code, StatusCode::CREATED, "{answer}");
+    }
+    for name in ["h1", "h2", "h3", "dapr-system"] {
+        let (code, answer) = send(&server, Method::POST, "/api/v1/namespaces", Some(&namespace(name)));
+        assert_eq!(code, StatusCode::CREATED, "{answer}");
+    }
+    objects.iter().for_each(|object| create(&server, object));
+    server
 }
 
 impl Drop for Bench {

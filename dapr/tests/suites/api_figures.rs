@@ -1,30 +1,52 @@
-//! Figures: from a changed Component to the event at each connected sidecar.
+//! Figures: from a changed Component to the event at each connected sidecar, and what a stream costs; and what must hold whatever the
+//! machine: nothing is asked while nothing happens, and a thousand Deployments cost a thousand Services.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tower::Layer as _;
+use vela_apiserver::ApiServer;
+use vela_embedded::virtual_time;
+use vela_runtime::fault::{Entry, Faults};
 
-use super::api_bench::{Bench, component, in_namespace, next};
+use super::api_bench::{Bench, DEADLINE, component, in_namespace, next, within};
+use super::cluster::{Cluster, deployment};
 
 const CHANGES: usize = 50;
+/// Events of all sidecars together, about: with many of them there are fewer changes.
+const EVENTS: usize = 25_000;
+/// Streams on one connection: so many sidecars fit into the files that a process may open.
+const STREAMS_EACH: usize = 20;
+
+/// What the process has in memory, in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "prints figures: cargo test -p vela-dapr -- --ignored figures"]
+#[ignore = "prints figures: cargo test -p vela-dapr -- --ignored --nocapture figures"]
 async fn figures_of_a_changed_component() {
-    for sidecars in [1, 100] {
+    for sidecars in [1, 100, 5000] {
         let bench = Bench::new();
-        let mut streams = Vec::new();
+        bench.sidecar("h1", "first").await.list_components(in_namespace("h1")).await.unwrap();
+        let (before, mut streams) = (resident(), Vec::new());
+        let mut sidecar = bench.sidecar("h1", "app").await;
         for number in 0..sidecars {
-            let mut sidecar = bench.sidecar("h1", &format!("app-{number}")).await;
+            if number % STREAMS_EACH == STREAMS_EACH - 1 {
+                sidecar = bench.sidecar("h1", "app").await;
+            }
             streams.push(sidecar.component_update(in_namespace("h1")).await.unwrap().into_inner());
         }
+        let each = (resident() - before) / sidecars as u64;
         let object = component("h1", "w", &json!({"name": "a", "value": "0"}));
         bench.create(&object);
         for stream in &mut streams {
             next("the first", stream).await;
         }
         let mut times: Vec<Duration> = Vec::new();
-        for number in 1..=CHANGES {
+        for number in 1..=CHANGES.min(EVENTS / sidecars) {
             let value = json!([{"name": "a", "value": number.to_string()}]);
             let began = Instant::now();
             bench.change(&object, &json!({"spec": {"metadata": value}}));
@@ -45,7 +67,95 @@ async fn figures_of_a_changed_component() {
         }
         times.sort();
         let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
-        println!("{sidecars} sidecars: p50 {:?}, p99 {:?} of {} events", at(50), at(99), times.len());
-        assert!(at(99) < Duration::from_secs(5));
+        println!(
+            "{sidecars} sidecars: p50 {:?}, p99 {:?} of {} events; {each} KiB for each stream, both ends",
+            at(50),
+            at(99),
+            times.len()
+        );
+        assert!(at(99) < DEADLINE);
     }
+}
+
+/// The requests that are no watch, nor the question of a watch that goes on whether the server was set back.
+fn asked(requests: &[Entry]) -> Vec<&Entry> {
+    requests.iter().filter(|entry| !entry.is_watch() && !entry.path.ends_with("?limit=1")).collect()
+}
+
+#[test]
+fn idle_controllers_ask_for_nothing_but_watches() {
+    let done = virtual_time::run(async {
+        let cluster = Cluster::new();
+        cluster.namespace("shop");
+        cluster.create("shop", &deployment("web", "cart"));
+        cluster.settle().await;
+        assert!(!asked(&cluster.faults.take()).is_empty(), "the start lists, and makes a Service");
+        cluster.pass(Duration::from_secs(60 * 60)).await;
+        let requests = cluster.faults.take();
+        assert_eq!(asked(&requests), [] as [&Entry; 0], "in an hour");
+        println!("idle: {} requests of watches in an hour", requests.len());
+    });
+    done.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_costs_no_request_for_each_sidecar() {
+    const SIDECARS: usize = 50;
+    let faults = Faults::new();
+    let bench = Bench::through(false, &[], |server: &ApiServer| {
+        kube::Client::new(faults.layer(server.service()), "default")
+    });
+    let mut streams = Vec::new();
+    let mut sidecar = bench.connect(None).await.unwrap();
+    for _ in 0..SIDECARS {
+        let stream = within("a stream", sidecar.component_update(in_namespace("h1"))).await;
+        streams.push(stream.unwrap().into_inner());
+    }
+    let object = component("h1", "w", &json!({"name": "a", "value": "0"}));
+    faults.take();
+    bench.create(&object);
+    bench.change(&object, &json!({"spec": {"version": "v2"}}));
+    for stream in &mut streams {
+        while next("the change", stream).await.1["spec"]["version"] != "v2" {}
+    }
+    assert_eq!(asked(&faults.take()), [] as [&Entry; 0]);
+}
+
+#[test]
+fn each_service_costs_one_write_and_a_start_no_read() {
+    services_of(100);
+}
+
+#[test]
+#[ignore = "prints figures: cargo test -p vela-dapr -- --ignored --nocapture figures"]
+fn figures_of_a_thousand_services() {
+    services_of(1000);
+}
+
+fn services_of(deployments: usize) {
+    let done = virtual_time::run(async move {
+        let mut cluster = Cluster::new();
+        cluster.namespace("shop");
+        cluster.settle().await;
+        cluster.faults.take();
+        let began = Instant::now();
+        for number in 0..deployments {
+            cluster.create("shop", &deployment(&format!("web-{number}"), &format!("app-{number}")));
+        }
+        cluster.settle().await;
+        assert_eq!(cluster.list("shop", "Service").len(), deployments);
+        let requests = cluster.faults.take();
+        println!("{deployments} Services: {:?}, {} requests", began.elapsed(), requests.len());
+        assert_eq!(requests.iter().filter(|entry| entry.writes()).count(), deployments);
+        // A start reads by lists alone, and applies each Service once, which changes none.
+        cluster.stop().await;
+        cluster.start();
+        cluster.settle().await;
+        let requests = cluster.faults.take();
+        let of_one = |entry: &&&Entry| entry.path.contains("/services/app-");
+        let (writes, reads): (Vec<_>, Vec<_>) =
+            asked(&requests).into_iter().partition(|entry| entry.writes());
+        assert_eq!((writes.len(), reads.iter().filter(of_one).count()), (deployments, 0));
+    });
+    done.unwrap();
 }
