@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 use vela_crds::goharbor_io::{GROUP, KINDS, Kind, SETTINGS, VERSION};
@@ -17,8 +15,9 @@ use vela_runtime::controller::{Action, Controller, Failure, Reconciler};
 use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
 use vela_runtime::egress::EgressPolicy;
 use vela_runtime::graph::{Cause, Graph, Requeue, Run};
-use vela_runtime::{Cache, Discovery, Informer, Key, owner as ownership};
+use vela_runtime::{Cache, Discovery, Informer, Key, Predicate, owner as ownership};
 
+use crate::child::{child_cause, encode, malformed, unread, value};
 use crate::defaults::Defaults;
 use crate::mutation::{Context, Mutations};
 use crate::owner::Owner;
@@ -26,11 +25,15 @@ use crate::parts::{self, Content, Copied, Found, Id, Node, Settings, kinds};
 use crate::passwords::{self, Chance};
 use crate::readiness;
 use crate::services;
-use crate::settings::SettingsReconciler;
+use crate::settings::{self, ConfigMapReconciler, SettingsReconciler};
 use crate::status::{ChildError, Verdict, status};
 use crate::status_write;
 use crate::validation;
 
+/// The kind that describes a server.
+const SERVER: &str = "HarborServerConfiguration";
+/// The kind that holds the settings of a Harbor.
+const CONFIGURATION: Kind = SETTINGS[0];
 const FIELD_MANAGER: &str = "vela-harbor";
 /// The kind whose children are services with data of their own.
 const CLUSTER: &str = "HarborCluster";
@@ -73,6 +76,8 @@ pub struct Operator {
     chance: Chance,
     defaults: Arc<Defaults>,
     egress: EgressPolicy,
+    /// All HarborConfigurations.
+    configurations: Arc<Informer>,
 }
 
 impl std::fmt::Debug for Operator {
@@ -96,7 +101,8 @@ impl Operator {
         let applier = Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER);
         let (settings, defaults) = (Arc::new(settings), Arc::new(Defaults::new()?));
         let egress = EgressPolicy::Services;
-        Ok(Self { client, cache, discovery, applier, settings, chance, defaults, egress })
+        let configurations = cache.informer(Watch::full(resource(&CONFIGURATION)));
+        Ok(Self { client, cache, discovery, applier, settings, chance, defaults, egress, configurations })
     }
 
     /// The same, asking Harbors at other addresses.
@@ -109,11 +115,28 @@ impl Operator {
     /// A controller for each kind, each with so many workers.
     #[must_use]
     pub fn controllers(&self, workers: usize) -> Vec<Controller> {
-        // A RegistryController is looked after by the controller of its Registry, and a HarborServerConfiguration by those that name it.
+        // A RegistryController is looked after by the controller of its Registry.
         let kinds = KINDS.iter().filter(|kind| kind.kind != "RegistryController");
-        let settings = SETTINGS.iter().filter(|kind| kind.kind != "HarborServerConfiguration");
-        let parts = kinds.map(|kind| self.controller(kind, workers, Self::part_reconciler));
-        parts.chain(settings.map(|kind| self.controller(kind, workers, Self::settings_reconciler))).collect()
+        let parts =
+            kinds.map(|kind| self.controller(kind, workers, Self::part_reconciler)).map(|controller| {
+                match controller.name() == format!("harbor-{}", CLUSTER.to_lowercase()) {
+                    true => controller.watches(&self.configurations, settings::clusters_of),
+                    false => controller,
+                }
+            });
+        let settings = SETTINGS.iter().map(|kind| self.controller(kind, workers, Self::settings_reconciler));
+        parts.chain(settings).chain([self.config_maps()]).collect()
+    }
+
+    /// What is written as a ConfigMap, as it was before there were HarborConfigurations.
+    fn config_maps(&self) -> Controller {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
+        let informer = self.cache.informer(Watch::full(resource));
+        let (client, applier, defaults) = (&self.client, self.applier.clone(), self.defaults.clone());
+        let reconciler = ConfigMapReconciler::new(client.clone(), applier, informer.clone(), &defaults);
+        Controller::new("harbor-configuration-configmap", reconciler)
+            .watches(&informer, settings::configuring)
+            .owns(&self.configurations, "", "ConfigMap")
     }
 
     fn controller<R: Reconciler>(
@@ -122,13 +145,19 @@ impl Operator {
         workers: usize,
         reconciler: impl Fn(&Self, ApiResource, Arc<Informer>, DynamicWatches) -> R,
     ) -> Controller {
-        let resource =
-            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind.kind), kind.plural);
+        let resource = resource(kind);
         let informer = self.cache.informer(Watch::full(resource.clone()));
         let watches = DynamicWatches::new(self.client.clone(), &self.cache, &self.discovery, &[]);
         let reconciler = reconciler(self, resource, informer.clone(), watches.clone());
         let name = format!("harbor-{}", kind.singular());
-        let controller = Controller::new(name, reconciler).for_kind(&informer).workers(workers);
+        let mut controller = Controller::new(name, reconciler).for_kind(&informer).workers(workers);
+        if kind.kind == SERVER {
+            // Which of them is the default depends on all of them. The handler lives as long as the informer.
+            let all = Arc::downgrade(&informer);
+            controller = controller.watches(informer.only(Predicate::status_aside()), move |_| {
+                all.upgrade().map(|all| all.keys()).unwrap_or_default()
+            });
+        }
         watches.wake(controller.queue());
         controller
     }
@@ -171,7 +200,10 @@ impl Reconciler for PartReconciler {
         let owner = Owner::of_cache(&live, &self.resource)?;
         let reads = self.watches.track(&key);
         let pass = Pass { operator: &self.operator, owner: &owner, reads: &reads };
-        let Passed { verdict, requeue, services } = pass.run(&live, &self.resource).await?;
+        let Passed { verdict, requeue, mut services } = pass.run(&live, &self.resource).await?;
+        if owner.kind() == CLUSTER {
+            services.extend(settings::condition(&self.operator.configurations, &owner));
+        }
         let mut status = status(&owner, &verdict, &services, &self.operator.settings);
         if owner.kind() == CLUSTER {
             services::summarize(&owner, &verdict, &mut status);
@@ -422,49 +454,6 @@ impl Pass<'_> {
     }
 }
 
-/// A live object as a value with its kind, which lists leave out.
-fn value(id: &Id, object: &DynamicObject) -> Result<Value, serde_json::Error> {
-    let mut value = serde_json::to_value(object)?;
-    value["apiVersion"] = json!(id.api_version);
-    value["kind"] = json!(id.kind);
-    Ok(value)
-}
-
-/// Texts of a Secret as they are stored, so that what is stored can be compared.
-fn encode(object: &mut Value) {
-    let Some(texts) = object.as_object_mut().and_then(|object| object.remove("stringData")) else { return };
-    for (key, text) in texts.as_object().into_iter().flatten() {
-        object["data"][key] = json!(STANDARD.encode(text.as_str().unwrap_or_default()));
-    }
-}
-
-fn malformed(id: &Id, error: &serde_json::Error) -> Cause<ChildError> {
-    Cause::Unrecoverable(ChildError::Malformed { name: id.to_string(), message: error.to_string() })
-}
-
-fn unread(node: &Node, error: dynamic_watch::Error) -> Cause<ChildError> {
-    if let (dynamic_watch::Error::Missing { again, .. }, Some(remedy)) = (&error, node.remedy) {
-        let error = ChildError::NotServed { kind: node.id.group_kind(), remedy };
-        return match again {
-            Some(after) => Cause::Later { after: Some(*after), error },
-            None => Cause::NotReady(error),
-        };
-    }
-    match &error {
-        dynamic_watch::Error::Missing { again, .. } => match *again {
-            Some(after) => Cause::Later { after: Some(after), error: error.into() },
-            // Its CRD wakes the object.
-            None => Cause::NotReady(error.into()),
-        },
-        _ => Cause::later(error.into()),
-    }
-}
-
-fn child_cause(error: apply::Error) -> Cause<ChildError> {
-    match Cause::from(error) {
-        Cause::Later { after, error } => Cause::Later { after, error: error.into() },
-        Cause::Unrecoverable(error) => Cause::Unrecoverable(error.into()),
-        Cause::NotReady(error) => Cause::NotReady(error.into()),
-        Cause::Panicked(said) => Cause::Panicked(said),
-    }
+fn resource(kind: &Kind) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind.kind), kind.plural)
 }

@@ -31,6 +31,14 @@ impl Defaults {
         Ok(Self(schemas))
     }
 
+    /// The settings of a Harbor, as a HarborConfiguration names them.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &str> {
+        let schema = self.0.get("HarborConfiguration").and_then(|schema| {
+            schema.pointer("/properties/spec/properties/configuration/properties")?.as_object()
+        });
+        schema.into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
     /// Completes an object; one of another kind stays as it is.
     pub(crate) fn fill(&self, object: &mut Value) {
         if let Some(schema) = object["kind"].as_str().and_then(|kind| self.0.get(kind)) {

@@ -8,6 +8,7 @@
 
 pub mod admission;
 mod bcrypt;
+mod child;
 pub mod controller;
 pub mod conversion;
 mod defaults;

@@ -8,6 +8,9 @@ use crate::error::Error;
 use crate::field::Field;
 use crate::names::LONGEST_NAME;
 
+/// The kind whose objects are in no namespace.
+const WITHOUT_NAMESPACE: &str = "HarborServerConfiguration";
+
 /// An object of goharbor.io.
 #[derive(Clone, Debug)]
 pub struct Owner {
@@ -25,10 +28,14 @@ impl Owner {
     pub fn new(object: Value) -> Result<Self, Error> {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
-        let described = format!("{kind} {namespace}/{name}");
+        let is_namespaced = kind != WITHOUT_NAMESPACE;
+        let described = match is_namespaced {
+            true => format!("{kind} {namespace}/{name}"),
+            false => format!("{kind} {name}"),
+        };
         for (field, value) in [("kind", &kind), ("metadata.namespace", &namespace), ("metadata.name", &name)]
         {
-            if value.is_empty() {
+            if value.is_empty() && (is_namespaced || field != "metadata.namespace") {
                 let (object, field) = (described.clone(), field.to_owned());
                 return Err(Error::Field { object, field, expected: "must be given".to_owned() });
             }

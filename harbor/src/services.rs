@@ -60,6 +60,11 @@ fn message_of<'a>(
     said.unwrap_or(otherwise)
 }
 
+fn has_services(conditions: &Value) -> bool {
+    let mut conditions = conditions.as_array().into_iter().flatten();
+    conditions.any(|condition| CLUSTER_CONDITIONS.iter().any(|(name, _)| condition["type"] == *name))
+}
+
 /// Adds the word about the whole, and the number of its status.
 pub(crate) fn summarize(owner: &Owner, verdict: &Verdict, status: &mut Value) {
     let any_false = |conditions: &Value| {
@@ -73,9 +78,7 @@ pub(crate) fn summarize(owner: &Owner, verdict: &Verdict, status: &mut Value) {
         None => "healthy",
         Some(_) if !verdict.recoverable || any_false(&status["conditions"]) => "unhealthy",
         // Nothing was asked for yet.
-        Some(reason)
-            if reason != WAITS && status["conditions"].as_array().is_none_or(|all| all.len() <= 2) =>
-            "unhealthy",
+        Some(reason) if reason != WAITS && !has_services(&status["conditions"]) => "unhealthy",
         Some(_) => "provisioning",
     });
     let before = &owner.object()["status"];

@@ -20,12 +20,15 @@ pub(crate) async fn write(
         return Ok(());
     }
     let key = Key::of(live);
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &key.namespace, resource);
+    let api: Api<DynamicObject> = match key.namespace.as_str() {
+        "" => Api::all_with(client.clone(), resource),
+        namespace => Api::namespaced_with(client.clone(), namespace, resource),
+    };
     let patch = json!({ "metadata": { "uid": live.metadata.uid }, "status": status });
     match api.patch_status(&key.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
         Ok(_) => Ok(()),
-        // It is gone, or another one has its name.
-        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
+        // It is gone. Where another one has its name, or it was changed just now, another look helps.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -15,6 +15,11 @@ const LIMITS: Limits =
 /// Characters of an answer that are repeated in a condition.
 const SAID_AT_MOST: usize = 300;
 
+/// The word of a component that works.
+const HEALTHY: &str = "healthy";
+/// The status of an answer about the user to an account that is none.
+const NO_USER: u16 = 412;
+
 /// A Harbor and the account to ask it with.
 pub(super) struct Server {
     /// Its address, without a slash at its end.
@@ -39,6 +44,32 @@ impl Server {
         let asked =
             self.ask(policy, Method::PUT, "configurations", Some(settings), "change its configuration");
         asked.await.map(drop)
+    }
+
+    /// Asks whether all of it works.
+    pub(super) async fn is_healthy(&self, policy: EgressPolicy) -> Result<(), Error> {
+        let answer = self.ask(policy, Method::GET, "health", None, "say how it is").await?;
+        let health: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let expected = "its health";
+        let status = health["status"].as_str();
+        let status = status.ok_or_else(|| Error::Answer { server: self.url.clone(), expected })?;
+        if status == HEALTHY {
+            return Ok(());
+        }
+        let components = health["components"].as_array().into_iter().flatten();
+        let sick = components.filter(|component| component["status"] != HEALTHY);
+        let names: Vec<&str> = sick.filter_map(|component| component["name"].as_str()).collect();
+        let sick = names.join(", ").chars().take(SAID_AT_MOST).collect();
+        Err(Error::Sick { server: self.url.clone(), sick })
+    }
+
+    /// Asks whether it takes the account.
+    pub(super) async fn takes_account(&self, policy: EgressPolicy) -> Result<(), Error> {
+        match self.ask(policy, Method::GET, "users/current", None, "take the account").await {
+            // A robot account is no user: that it is none is said only to an account that was let in.
+            Err(Error::Refused { status: NO_USER, .. }) => Ok(()),
+            answered => answered.map(drop),
+        }
     }
 
     /// An account.

@@ -17,6 +17,7 @@ use super::connection;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::reads::Reads;
+use super::selection;
 use crate::field::Field;
 use crate::owner::Owner;
 use crate::parts::{Generated, Password, kinds};
@@ -52,6 +53,7 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     let owner = reads.owner;
     let id = robot_id(&owner.spec("robotId"))?;
     let configuration = reads.named(CONFIGURATION, "", &owner.spec("harborServerConfig")).await?;
+    selection::check(reads, &configuration).await?;
     let account = reads.named(SERVICE_ACCOUNT, owner.namespace(), &owner.spec("serviceAccount")).await?;
     let server = connection::of_configuration(reads, &configuration).await?;
     let robot = server.robot(tools.policy, id).await?;

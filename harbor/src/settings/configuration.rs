@@ -67,7 +67,7 @@ async fn settings(reads: &Reads<'_>) -> Result<Value, Error> {
 }
 
 /// `ldapBaseDn` is `ldap_base_dn` there.
-fn api_name(field: &str) -> String {
+pub(super) fn api_name(field: &str) -> String {
     let mut name = String::with_capacity(field.len());
     for letter in field.chars() {
         if letter.is_ascii_uppercase() {

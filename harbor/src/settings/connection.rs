@@ -20,7 +20,7 @@ pub(super) async fn of_cluster(reads: &Reads<'_>, field: &Field<'_>) -> Result<S
     let password = reads.secret(namespace, &spec.get("harborAdminPasswordRef"), SINGLE).await?;
     let certificate = spec.get("expose").get("core").get("tls").get("certificateRef");
     Ok(Server {
-        url: address(&spec.get("externalURL"))?,
+        url: address(&spec.get("externalURL"), "https")?,
         user: ADMINISTRATOR.to_owned(),
         password,
         authority: reads.authority(namespace, &certificate).await?,
@@ -32,20 +32,21 @@ pub(super) async fn of_configuration(reads: &Reads<'_>, configuration: &Value) -
     let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
     let described = format!("HarborServerConfiguration {name}");
     let spec = Field::new(&described, "spec", &configuration["spec"]);
+    let scheme = if spec.get("insecure").flag()? { "http" } else { "https" };
     let credential = spec.get("accessCredential");
     let (namespace, secret) = (credential.get("namespace").text()?, credential.get("accessSecretRef"));
     Ok(Server {
-        url: address(&spec.get("serverURL"))?,
+        url: address(&spec.get("serverURL"), scheme)?,
         user: reads.secret(namespace, &secret, "accessKey").await?,
         password: reads.secret(namespace, &secret, "accessSecret").await?,
         authority: None,
     })
 }
 
-/// An address without a scheme is one of HTTPS.
-fn address(field: &Field<'_>) -> Result<String, Error> {
+/// An address that has no scheme gets this one.
+fn address(field: &Field<'_>, scheme: &str) -> Result<String, Error> {
     let text = field.text()?.trim_end_matches('/');
-    let url = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let url = if text.contains("://") { text.to_owned() } else { format!("{scheme}://{text}") };
     let parsed: Option<http::Uri> = url.parse().ok();
     let is_server =
         parsed.is_some_and(|uri| uri.host().is_some_and(|host| !host.is_empty()) && uri.query().is_none());

@@ -46,6 +46,24 @@ pub(super) enum Error {
         /// What it said.
         said: String,
     },
+    /// The server does not work.
+    #[error("Harbor at {server} is not healthy; what does not work: {sick}")]
+    Sick {
+        /// Its address.
+        server: String,
+        /// Its components that do not work.
+        sick: String,
+    },
+    /// The server is not for this namespace.
+    #[error(
+        "HarborServerConfiguration {configuration} is not for namespace {namespace}: its spec.namespaceSelector does not select the labels of that namespace"
+    )]
+    NotSelected {
+        /// What describes the server.
+        configuration: String,
+        /// The namespace.
+        namespace: String,
+    },
     /// The answer of the server is not understood.
     #[error("Harbor at {server} answered something else than {expected}: is it a Harbor of release 2?")]
     Answer {
@@ -60,7 +78,7 @@ impl Error {
     /// Does only a change of an object help, which wakes the reconcile?
     pub(super) fn waits_for_change(&self) -> bool {
         match self {
-            Self::Spec(_) | Self::Address { .. } | Self::Malformed(_) => true,
+            Self::Spec(_) | Self::Address { .. } | Self::Malformed(_) | Self::NotSelected { .. } => true,
             Self::Read(error) => matches!(error, dynamic_watch::Error::Missing { again: None, .. }),
             Self::Apply(error) => matches!(error, apply::Error::Foreign { .. }),
             _ => false,

@@ -5,6 +5,10 @@
 //! | `api` | a server and what to tell it → requests, within limits of time and size |
 //! | `connection` | the objects that describe a server → its address and its account |
 //! | `configuration` | HarborConfiguration → the configuration of the Harbor of a HarborCluster |
+//! | `config_map` | a ConfigMap with the annotation `goharbor.io/configuration` → a HarborConfiguration |
+//! | `condition` | the HarborConfigurations of a HarborCluster → its condition ConfigurationReady |
+//! | `server` | HarborServerConfiguration → whether its server works and takes the account |
+//! | `selection` | HarborServerConfiguration and a namespace → whether it is for that namespace |
 //! | `binding` | PullSecretBinding → a robot account of a Harbor that a ServiceAccount pulls images with |
 //! | `reconciler` | one of these objects → its status |
 //! | `reads` | names → objects, which wake the reconcile when they change |
@@ -13,11 +17,17 @@
 
 mod api;
 mod binding;
+mod condition;
+mod config_map;
 mod configuration;
 mod connection;
 mod error;
 mod outcome;
 mod reads;
 mod reconciler;
+mod selection;
+mod server;
 
+pub(crate) use condition::{clusters_of, condition};
+pub(crate) use config_map::{ConfigMapReconciler, configuring};
 pub(crate) use reconciler::SettingsReconciler;

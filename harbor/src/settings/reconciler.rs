@@ -11,11 +11,12 @@ use vela_runtime::{DynamicWatches, Informer, Key};
 use super::binding::{self, Tools};
 use super::configuration;
 use super::outcome::{AGAIN, Outcome};
+use super::server;
 use crate::owner::Owner;
 use crate::passwords::Chance;
 use crate::status_write;
 
-/// Reconciles HarborConfiguration and PullSecretBinding.
+/// Reconciles HarborConfiguration, HarborServerConfiguration and PullSecretBinding.
 pub(crate) struct SettingsReconciler {
     pub(crate) client: kube::Client,
     pub(crate) applier: Applier,
@@ -38,6 +39,9 @@ impl Reconciler for SettingsReconciler {
         let tracked = self.watches.track(&key);
         let Outcome { status, done, waits } = match owner.kind() {
             "HarborConfiguration" => configuration::apply(&owner, &tracked, self.policy).await,
+            "HarborServerConfiguration" => {
+                server::apply(&owner, &tracked, self.policy, &self.informer.list()).await
+            }
             _ => {
                 let (client, applier, chance) = (&self.client, &self.applier, &self.chance);
                 binding::apply(&owner, &tracked, &Tools { client, applier, chance, policy: self.policy })

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use vela_apiserver::ApiServer;
@@ -139,6 +139,24 @@ impl Cluster {
             }
             let last = self.get(api_version, kind, name).await.map(|object| object["status"].clone());
             assert!(began.elapsed() < PATIENCE, "{kind} {name} after {PATIENCE:?}: {last:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until an event about an object says this.
+    pub(crate) async fn event(&self, about: &str, words: &str) {
+        let kind = self.discovery.resolve("events.k8s.io/v1", "Event").await.unwrap();
+        let began = Instant::now();
+        loop {
+            let all = kind.api(self.client.clone(), NAMESPACE).list(&ListParams::default()).await.unwrap();
+            let is = |event: &DynamicObject| {
+                event.data["regarding"]["name"] == about
+                    && event.data["note"].as_str().is_some_and(|note| note.contains(words))
+            };
+            if all.items.iter().any(is) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "no event about {about} says {words}: {all:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }

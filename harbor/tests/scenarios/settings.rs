@@ -64,15 +64,29 @@ async fn answer(mut stream: TcpStream) -> Option<Asked> {
         }
     };
     let body = &read[head.len() + 4..head.len() + 4 + length];
-    let robot = json!({"id": 7, "name": "robot$lib+pull"}).to_string();
+    let line = head.lines().next()?;
+    let (status, answered) = if line.contains("/health ") && line.contains("/sick/") {
+        let components =
+            json!([{"name": "core", "status": "healthy"}, {"name": "redis", "status": "unhealthy"}]);
+        ("200 OK", json!({"status": "unhealthy", "components": components}))
+    } else if line.contains("/health ") {
+        ("200 OK", json!({"status": "healthy"}))
+    } else if line.contains("/users/current ") && line.contains("/closed/") {
+        ("401 Unauthorized", json!({"errors": [{"code": "UNAUTHORIZED"}]}))
+    } else if line.contains("/users/current ") && line.contains("/robots-only/") {
+        ("412 Precondition Failed", json!({"errors": [{"code": "PRECONDITION"}]}))
+    } else {
+        ("200 OK", json!({"id": 7, "name": "robot$lib+pull"}))
+    };
+    let robot = answered.to_string();
     let said = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{robot}",
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{robot}",
         robot.len()
     );
     stream.write_all(said.as_bytes()).await.ok()?;
     let login = header(&head, "authorization")?.trim_start_matches("Basic ").to_owned();
     Some(Asked {
-        line: head.lines().next()?.to_owned(),
+        line: line.to_owned(),
         login: String::from_utf8(STANDARD.decode(login).ok()?).ok()?,
         body: serde_json::from_slice(body).unwrap_or_default(),
     })
@@ -159,4 +173,138 @@ async fn a_binding_gives_a_robot_to_a_service_account() {
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0].body["secret"], login["password"]);
     assert_eq!(asked[0].login, "admin:pass");
+}
+
+/// A HarborServerConfiguration of the server of the test at this path.
+fn server(harbor: &Harbor, name: &str, path: &str, more: &Value) -> Value {
+    // The schema takes no port behind a number, so the address has a path that ends in one.
+    let url = format!("http://127.0.0.1:{}/{path}/127.0.0.1", harbor.port);
+    let credential = json!({"namespace": NAMESPACE, "accessSecretRef": "access"});
+    let mut spec = json!({"serverURL": url, "version": "2.5.1", "accessCredential": credential});
+    for (field, value) in more.as_object().into_iter().flatten() {
+        spec[field] = value.clone();
+    }
+    json!({"apiVersion": GOHARBOR, "kind": "HarborServerConfiguration", "metadata": {"name": name}, "spec": spec})
+}
+
+fn access() -> Value {
+    secret("access", json!({"accessKey": "admin", "accessSecret": "pass"}))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_its_health_and_its_account() {
+    let (cluster, harbor) = (Cluster::begin().await, Harbor::begin().await);
+    let kind = "HarborServerConfiguration";
+    let rules = |rule: &str| json!({"rules": [rule]});
+    for (name, path, more) in [
+        ("well", "well", json!({"rules": ["docker.io,proxy"], "namespaceSelector": {}})),
+        ("robots", "robots-only", json!({})),
+        ("sick", "sick", json!({})),
+        ("closed", "closed", json!({})),
+        ("ruled", "well", rules("docker.io")),
+    ] {
+        cluster.create(server(&harbor, name, path, &more)).await;
+    }
+    let fails = |object: &Value| object["status"]["status"] == "Fail";
+    let missing = cluster.until((GOHARBOR, kind, "well"), fails).await;
+    let said = missing["status"]["message"].as_str().unwrap();
+    assert!(said.contains("spec.accessCredential.accessSecretRef names Secret access"), "{said}");
+    cluster.create(access()).await;
+    for name in ["well", "robots"] {
+        let object = cluster.until((GOHARBOR, kind, name), |one| one["status"]["status"] == "Success").await;
+        assert_eq!(object["status"]["reason"], "ServerCheckSuccess");
+    }
+    for (name, reason, words) in [
+        ("sick", "ServerCheckError", "is not healthy; what does not work: redis"),
+        ("closed", "ServerCheckError", "refused to take the account with status 401"),
+        ("ruled", "InvalidSpec", "HarborServerConfiguration ruled: spec.rules[0] must be a repository"),
+    ] {
+        let is =
+            |object: &Value| object["status"]["message"].as_str().is_some_and(|said| said.contains(words));
+        assert_eq!(cluster.until((GOHARBOR, kind, name), is).await["status"]["reason"], reason);
+    }
+    let asked = harbor.asked("GET /well/127.0.0.1/api/v2.0/users/current ");
+    assert_eq!(asked[0].login, "admin:pass");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_oldest_server_is_the_default() {
+    let (cluster, harbor) = (Cluster::begin().await, Harbor::begin().await);
+    cluster.create(access()).await;
+    let kind = "HarborServerConfiguration";
+    let default = json!({"default": true});
+    cluster.create(server(&harbor, "a", "well", &default)).await;
+    let is = |status: &'static str| move |object: &Value| object["status"]["status"] == status;
+    cluster.until((GOHARBOR, kind, "a"), is("Success")).await;
+    cluster.create(server(&harbor, "b", "well", &default)).await;
+    let second = cluster.until((GOHARBOR, kind, "b"), is("Fail")).await;
+    let said = second["status"]["message"].as_str().unwrap();
+    assert!(
+        said.contains("spec.default must be false: HarborServerConfiguration a is the default"),
+        "{said}"
+    );
+    // The second one hears that the first one is the default no more.
+    cluster.patch(GOHARBOR, kind, "a", false, json!({"spec": {"default": false}})).await;
+    cluster.until((GOHARBOR, kind, "b"), is("Success")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_for_the_namespaces_that_it_selects() {
+    let (cluster, harbor) = (Cluster::begin().await, Harbor::begin().await);
+    let selector = json!({"namespaceSelector": {"matchLabels": {"team": "web"}}});
+    cluster.create(server(&harbor, "main", "well", &selector)).await;
+    cluster.create(access()).await;
+    let metadata = json!({"name": "builder", "namespace": NAMESPACE});
+    cluster.create(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})).await;
+    let spec =
+        json!({"harborServerConfig": "main", "projectId": "1", "robotId": "7", "serviceAccount": "builder"});
+    cluster.create(setting("PullSecretBinding", "pulls", spec)).await;
+    let of = (GOHARBOR, "PullSecretBinding", "pulls");
+    let failed = cluster.until(of, |object| object["status"]["status"] == "error").await;
+    let said = failed["status"]["message"].as_str().unwrap();
+    assert!(said.contains("HarborServerConfiguration main is not for namespace n"), "{said}");
+    assert!(harbor.asked("PATCH").is_empty());
+    cluster
+        .patch("v1", "Namespace", NAMESPACE, false, json!({"metadata": {"labels": {"team": "web"}}}))
+        .await;
+    cluster.until(of, |object| object["status"]["status"] == "ready").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_config_map_becomes_a_configuration_of_its_cluster() {
+    let (cluster, harbor) = (Cluster::begin().await, Harbor::begin().await);
+    let mut owner = super::cluster::input("external");
+    owner["spec"]["externalURL"] = json!(format!("http://127.0.0.1:{}/", harbor.port));
+    cluster.create(owner).await;
+    let annotations = json!({"goharbor.io/configuration": "hc"});
+    let metadata = json!({"name": "old", "namespace": NAMESPACE, "annotations": annotations});
+    let data = json!({"config.yaml": "email_tls: true"});
+    cluster
+        .create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+        .await;
+    // A setting that is not known is said by an event, since a ConfigMap has no status.
+    cluster.event("old", "\"email_tls\" is no setting").await;
+    assert!(cluster.get(GOHARBOR, "HarborConfiguration", "old").await.is_none());
+    let data = json!({"data": {"config.yaml": "email_ssl: true\nself_registration: false"}});
+    cluster.patch("v1", "ConfigMap", "old", false, data).await;
+    let ready = |status: &'static str| {
+        move |object: &Value| super::operator::condition(object, "ConfigurationReady")["status"] == status
+    };
+    let of = (GOHARBOR, "HarborCluster", "hc");
+    let failed = cluster.until(of, ready("False")).await;
+    let said = super::operator::condition(&failed, "ConfigurationReady")["message"].as_str().unwrap();
+    assert!(said.contains("HarborConfiguration old: ") && said.contains("admin-pw"), "{said}");
+    cluster.create(secret("admin-pw", json!({"secret": "Quiet-Lamp-77"}))).await;
+    let done = cluster.until(of, ready("True")).await;
+    assert_eq!(
+        super::operator::condition(&done, "ConfigurationReady")["reason"],
+        "ConfigurationApplySuccess"
+    );
+    let asked = harbor.asked("PUT /api/v2.0/configurations ");
+    assert_eq!(asked[0].body, json!({"email_ssl": true, "self_registration": false}));
+    // Without the annotation there is no configuration, and no condition.
+    let gone = json!({"metadata": {"annotations": null}});
+    cluster.patch("v1", "ConfigMap", "old", false, gone).await;
+    cluster.until(of, |object| super::operator::condition(object, "ConfigurationReady").is_null()).await;
+    assert!(cluster.get(GOHARBOR, "HarborConfiguration", "old").await.is_none());
 }

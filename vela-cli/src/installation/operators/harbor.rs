@@ -37,11 +37,9 @@ pub(crate) const HARBOR: Operator = Operator {
             ],
             READ_MAKE,
         ),
-        rule(
-            "goharbor.io",
-            &["harborclusters", "harborconfigurations", "harborserverconfigurations", "pullsecretbindings"],
-            READ,
-        ),
+        rule("goharbor.io", &["harborclusters", "harborserverconfigurations", "pullsecretbindings"], READ),
+        // A ConfigMap with settings becomes one.
+        rule("goharbor.io", &["harborconfigurations"], READ_MAKE),
         rule(
             "goharbor.io",
             &[
@@ -51,6 +49,7 @@ pub(crate) const HARBOR: Operator = Operator {
                 "harborclusters/status",
                 "harborconfigurations/status",
                 "harbors/status",
+                "harborserverconfigurations/status",
                 "jobservices/status",
                 "notaryservers/status",
                 "notarysigners/status",
@@ -81,6 +80,9 @@ pub(crate) const HARBOR: Operator = Operator {
             ],
             &["update"],
         ),
+        // A HarborServerConfiguration may be for some of them only.
+        rule("", &["namespaces"], READ),
+        rule("", &["events"], &["create", "patch"]),
         rule("", &["services", "configmaps", "secrets"], READ_MAKE),
         // A PullSecretBinding names its Secret there.
         rule("", &["serviceaccounts"], &["get", "list", "watch", "patch"]),
