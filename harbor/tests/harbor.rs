@@ -7,6 +7,7 @@ mod scenarios {
     mod admission;
     mod cluster;
     mod conversion;
+    mod figures;
     mod mistakes;
     mod normalize;
     mod operator;

@@ -8,10 +8,12 @@ use kube::Client;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use tower::Layer as _;
 use vela_apiserver::ApiServer;
 use vela_harbor::controller::Operator;
 use vela_harbor::parts::Settings;
 use vela_runtime::egress::EgressPolicy;
+use vela_runtime::fault::Faults;
 use vela_runtime::{Cache, Discovery, Manager};
 
 use super::stage::documents;
@@ -27,6 +29,8 @@ pub(crate) struct Cluster {
     client: Client,
     discovery: Discovery,
     stop: CancellationToken,
+    /// What the operator asks.
+    pub(crate) asked: Faults,
     _server: ApiServer,
 }
 
@@ -73,7 +77,9 @@ impl Cluster {
         let client = Client::new(server.service(), "default");
         let discovery = Discovery::new(client.clone());
         let stop = CancellationToken::new();
-        let cluster = Self { client: client.clone(), discovery, stop: stop.clone(), _server: server };
+        let asked = Faults::new();
+        let operators = Client::new(asked.layer(server.service()), "default");
+        let cluster = Self { client, discovery, stop: stop.clone(), asked, _server: server };
         for crd in vela_crds::harbor_crds().unwrap() {
             let mut crd = serde_json::to_value(crd).unwrap();
             crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
@@ -87,11 +93,11 @@ impl Cluster {
             .await;
         let next = AtomicU8::new(3);
         let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
-        let cache = Cache::new(client.clone());
-        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance)
+        let cache = Cache::new(operators.clone());
+        let operator = Operator::new(operators.clone(), cache.clone(), Settings::default(), chance)
             .unwrap()
             .with_egress(EgressPolicy::ServicesAndLoopback);
-        let mut manager = Manager::new(client, cache);
+        let mut manager = Manager::new(operators, cache);
         for controller in operator.controllers(2) {
             manager = manager.with(controller);
         }
@@ -130,6 +136,16 @@ impl Cluster {
 
     /// Waits until an object is as it should be.
     pub(crate) async fn until(&self, of: (&str, &str, &str), is: impl Fn(&Value) -> bool) -> Value {
+        self.until_within(of, PATIENCE, is).await
+    }
+
+    /// The same with another patience.
+    pub(crate) async fn until_within(
+        &self,
+        of: (&str, &str, &str),
+        patience: Duration,
+        is: impl Fn(&Value) -> bool,
+    ) -> Value {
         let (api_version, kind, name) = of;
         let began = Instant::now();
         loop {
@@ -138,7 +154,7 @@ impl Cluster {
                 return found;
             }
             let last = self.get(api_version, kind, name).await.map(|object| object["status"].clone());
-            assert!(began.elapsed() < PATIENCE, "{kind} {name} after {PATIENCE:?}: {last:?}");
+            assert!(began.elapsed() < patience, "{kind} {name} after {patience:?}: {last:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
