@@ -14,6 +14,8 @@ mod cluster;
 mod comparison;
 mod draws;
 mod egress;
+#[cfg(test)]
+mod harbor;
 mod known;
 mod model;
 mod network;

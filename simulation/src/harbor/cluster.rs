@@ -1,0 +1,209 @@
+//! The cluster of one schedule: a forked server, the simulated network, the process of the operator, and a cert-manager that is played.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use vela_apiserver::store::Store;
+use vela_apiserver::{ApiServer, Clock};
+use vela_embedded::virtual_time::{self, EPOCH};
+use vela_embedded::{Checkpoint, EmbeddedCluster, STEP, objects, send};
+use vela_harbor::controller::Operator;
+use vela_harbor::parts::Settings;
+use vela_runtime::{Cache, Manager};
+
+use super::end;
+use super::model::{self, CERTIFICATES, NAMESPACE, Wish};
+use super::sabotage::{HarborSabotage, SabotagedService};
+use crate::network::{Network, NetworkService, Process};
+
+/// Objects of one kind that are reconciled at the same time.
+const WORKERS: usize = 2;
+/// Turns in which the workload controllers have made what every namespace has.
+const TURNS_BEFORE: usize = 10;
+
+/// Where schedules begin.
+pub(super) struct Checkpoints {
+    /// What stands beside a Harbor.
+    pub(super) fresh: Checkpoint,
+    /// A Harbor that has settled, with its secrets.
+    pub(super) settled: Checkpoint,
+}
+
+impl Checkpoints {
+    pub(super) fn prepare() -> Self {
+        let fresh = fresh();
+        let settled = virtual_time::run(async {
+            let mut cluster = Cluster::new(&fresh, None);
+            cluster.network.open();
+            cluster.start();
+            cluster.create(&Wish::FIRST.harbor());
+            end::run_until_ready(&mut cluster).await;
+            cluster.kill();
+            cluster.embedded.checkpoint()
+        });
+        let settled = settled.unwrap().moved_to(EPOCH);
+        Self { fresh, settled }
+    }
+}
+
+fn fresh() -> Checkpoint {
+    let server = ApiServer::builder().build().unwrap();
+    let server = server.fork(Clock::from_fn(|| EPOCH));
+    let mut all = model::kinds();
+    all.push(objects::namespace(NAMESPACE));
+    all.extend(model::beside());
+    for object in all {
+        let answer = send(&server, Method::POST, &collection(&object), Some(&object));
+        assert!(answer.0.is_success(), "{}", answer.1);
+    }
+    let mut workloads = server.manual_controllers().silent();
+    for _ in 0..TURNS_BEFORE {
+        workloads.turn();
+    }
+    Checkpoint::new(server, workloads, EPOCH)
+}
+
+/// Where objects of a kind lie.
+fn collection(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
+    let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+    let place = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("/namespaces/{namespace}"),
+        None => String::new(),
+    };
+    format!("{root}{place}/{kind}s")
+}
+
+/// The path of an object by its store resource and name.
+pub(super) fn path(resource: &str, name: &str) -> String {
+    let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+    let root = match group {
+        "" => "/api/v1".to_owned(),
+        "goharbor.io" => "/apis/goharbor.io/v1beta1".to_owned(),
+        group => format!("/apis/{group}/v1"),
+    };
+    format!("{root}/namespaces/{NAMESPACE}/{plural}/{name}")
+}
+
+/// The cluster of one schedule.
+pub(super) struct Cluster {
+    embedded: EmbeddedCluster,
+    pub(super) network: Network,
+    sabotage: Option<HarborSabotage>,
+    running: Option<Running>,
+    started: Process,
+}
+
+struct Running {
+    process: Process,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Cluster {
+    /// No process runs yet; must be called inside a runtime whose clock is paused.
+    pub(super) fn new(checkpoint: &Checkpoint, sabotage: Option<HarborSabotage>) -> Self {
+        let embedded = EmbeddedCluster::fork(checkpoint);
+        let network = Network::new(embedded.server(), None);
+        Self { embedded, network, sabotage, running: None, started: 0 }
+    }
+
+    pub(super) fn server(&self) -> &ApiServer {
+        self.embedded.server()
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        self.embedded.store()
+    }
+
+    /// An object as it is.
+    pub(super) fn object(&self, resource: &str, name: &str) -> Option<Value> {
+        self.store().find(resource, NAMESPACE, name).map(|entry| entry.value().clone())
+    }
+
+    /// A request of a person, past the network.
+    pub(super) fn person(&self, method: Method, path: &str, body: Option<&Value>) -> StatusCode {
+        self.embedded.send(method, path, body).0
+    }
+
+    /// Creates an object as a person does.
+    pub(super) fn create(&self, object: &Value) -> StatusCode {
+        self.person(Method::POST, &collection(object), Some(object))
+    }
+
+    /// Lets everything run that can run by itself, which takes one step of time.
+    pub(super) async fn settle_step(&self) {
+        self.embedded.pass(STEP).await;
+    }
+
+    pub(super) async fn pass(&self, time: Duration) {
+        self.embedded.pass(time).await;
+    }
+
+    /// One turn of workload controllers and garbage collector.
+    pub(super) fn turn(&mut self) {
+        self.embedded.turn();
+    }
+
+    /// Issues the Certificates that are not issued; says whether there was one.
+    pub(super) fn issue(&self) -> bool {
+        let all = self.store().list(CERTIFICATES, Some(NAMESPACE)).0;
+        let open: Vec<String> = all
+            .iter()
+            .filter(|certificate| !model::is_issued(certificate.value()))
+            .filter_map(|certificate| certificate["metadata"]["name"].as_str().map(str::to_owned))
+            .collect();
+        for name in &open {
+            let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+            let path = format!("{}/status", path(CERTIFICATES, name));
+            self.person(Method::PATCH, &path, Some(&ready));
+        }
+        !open.is_empty()
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Starts the operator with empty caches, where it does not run.
+    pub(super) fn start(&mut self) {
+        if self.running.is_some() {
+            return;
+        }
+        self.started += 1;
+        let process = self.started;
+        let network = NetworkService::new(self.network.clone(), process);
+        let service = SabotagedService::new(network, self.sabotage);
+        let client = kube::Client::new(service, "default");
+        // Bytes that repeat, and differ from process to process.
+        let next = AtomicU8::new(u8::try_from(process % 251).unwrap_or_default());
+        let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
+        let cache = Cache::new(client.clone());
+        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance).unwrap();
+        let mut manager = Manager::new(client, cache);
+        for controller in operator.controllers(WORKERS) {
+            manager = manager.with(controller);
+        }
+        let stop = CancellationToken::new();
+        let until = stop.clone();
+        let task = tokio::spawn(async move {
+            let _ = manager.run(until).await;
+        });
+        self.running = Some(Running { process, stop, task });
+    }
+
+    /// Ends the operator in the middle of whatever it does, as SIGKILL would.
+    pub(super) fn kill(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.network.kill(running.process);
+            running.task.abort();
+            running.stop.cancel();
+        }
+    }
+}

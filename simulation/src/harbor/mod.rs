@@ -1,0 +1,20 @@
+//! The Harbor operator in the simulation: the graph of a Harbor under faults and kills, what holds at every step, and how it ends.
+//!
+//! | file | in → out |
+//! |---|---|
+//! | `model` | what people want → the objects they write, and what must never be deleted for it |
+//! | `cluster` | a checkpoint → a forked server, the simulated network, the process of the operator, a cert-manager that is played |
+//! | `user` | decisions → what people do |
+//! | `checker` | changes of the operator → the first broken promise |
+//! | `run` | a seed → one schedule, step by step |
+//! | `end` | a schedule → everything heals, settles, rests, and is deleted |
+//! | `sabotage` | an operator that is broken on purpose, by what it sends and receives |
+
+mod checker;
+mod cluster;
+mod end;
+mod model;
+mod run;
+mod sabotage;
+mod tests;
+mod user;
