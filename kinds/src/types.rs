@@ -102,6 +102,11 @@ pub struct Struct {
 }
 
 impl Struct {
+    /// The fields that are written where they are absent.
+    pub fn filled(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.zero || field.default.is_some())
+    }
+
     /// The field with this JSON name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.binary_search_by(|f| f.name.as_str().cmp(name)).ok().and_then(|i| self.fields.get(i))

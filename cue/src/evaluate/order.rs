@@ -52,6 +52,11 @@ impl Evaluation {
         0
     }
 
+    /// The fields of a struct, in the order in which they were added.
+    pub(crate) fn stored(&self, vertex: VertexId) -> Vec<Arc_> {
+        self.v(self.deref(vertex)).arcs.to_list()
+    }
+
     /// The fields of a struct, in the order in which they are shown.
     pub(crate) fn shown(&self, vertex: VertexId) -> Vec<Arc_> {
         let own = self.deref(vertex);

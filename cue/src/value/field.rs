@@ -36,6 +36,8 @@ pub struct FieldOptions {
     pub hidden: bool,
     /// Also `#a`.
     pub definitions: bool,
+    /// In the order of evaluation rather than in that in which they are shown, which takes time to find out.
+    pub unordered: bool,
 }
 
 /// How a field is declared.

@@ -186,7 +186,8 @@ impl Value {
         let Some(own) = self.own().filter(|own| self.hand_out(*own)) else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
         let mut out = Vec::new();
-        for arc in &evaluation.shown(own) {
+        let arcs = if options.unordered { evaluation.stored(own) } else { evaluation.shown(own) };
+        for arc in &arcs {
             let wanted = !(arc.label.as_index().is_some()
                 || (arc.label.is_hidden() && !options.hidden)
                 || (arc.label.is_definition() && !options.definitions)

@@ -51,7 +51,10 @@ pub(crate) fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
     match shape(value) {
         Shape::Struct => {
             let mut fields = Vec::new();
-            for field in value.fields(FieldOptions::default()) {
+            // Objects have no order of fields; that of the findings follows the names.
+            let mut listed = value.fields(FieldOptions { unordered: true, ..FieldOptions::default() });
+            listed.sort_by(|one, other| one.name.cmp(&other.name));
+            for field in listed {
                 // Only those of a patch are asked for.
                 let markers = if use_ == Use::Patch { markers(&field.value) } else { Markers::default() };
                 fields.push(Field { name: field.name, value: tree(&field.value, use_, depth + 1)?, markers });

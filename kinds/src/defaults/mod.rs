@@ -45,23 +45,24 @@ fn fill(value: &mut Value, ty: &Type) {
                     !(empty && names.contains(&name.as_str()))
                 });
             }
-            for field in &known.fields {
-                if field.name == "apiVersion" || field.name == "kind" {
+            // Not all of the many fields of a kind: only those that are written where they are absent.
+            for field in known.filled().filter(|field| !is_type_meta(&field.name)) {
+                if map.get(&field.name).is_some_and(|value| !value.is_null()) {
                     continue;
                 }
-                if map.get(&field.name).is_none_or(Value::is_null) {
-                    if let Some(default) = &field.default {
-                        map.insert(field.name.clone(), default.clone());
-                    } else if field.zero {
-                        let mut empty = match &field.ty {
-                            Type::Struct(_) => Value::Object(Object::new()),
-                            other => types::empty(other),
-                        };
-                        fill(&mut empty, &field.ty);
-                        map.insert(field.name.clone(), empty);
-                    }
+                if let Some(default) = &field.default {
+                    map.insert(field.name.clone(), default.clone());
+                } else {
+                    let mut empty = match &field.ty {
+                        Type::Struct(_) => Value::Object(Object::new()),
+                        other => types::empty(other),
+                    };
+                    fill(&mut empty, &field.ty);
+                    map.insert(field.name.clone(), empty);
                 }
-                if let Some(inner) = map.get_mut(&field.name) {
+            }
+            for (name, inner) in map.iter_mut().filter(|(name, _)| !is_type_meta(name)) {
+                if let Some(field) = known.field(name) {
                     fill(inner, &field.ty);
                 }
             }
@@ -70,6 +71,10 @@ fn fill(value: &mut Value, ty: &Type) {
         (Type::Map(item), Value::Object(map)) => map.values_mut().for_each(|v| fill(v, item)),
         _ => {}
     }
+}
+
+fn is_type_meta(name: &str) -> bool {
+    matches!(name, "apiVersion" | "kind")
 }
 
 fn of_kind(kind: &str, object: &mut Object) {
