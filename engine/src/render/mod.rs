@@ -29,6 +29,7 @@ mod templates;
 mod terraform;
 mod tree;
 mod undeclared_parameters;
+mod valid_objects;
 mod validity;
 mod workload_ref;
 

@@ -7,6 +7,7 @@ use vela_cue::{Budget, Provider as _};
 
 use super::exhausted_evaluations::Exhausted;
 use super::limits::Limits;
+use super::valid_objects::ValidObjects;
 use super::{cue, handlebars};
 use crate::definition::{DEFAULT_ERA, Definition, DefinitionKind, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -49,6 +50,7 @@ struct Cache {
     compiled: Mutex<HashMap<String, Entry>>,
     health: Mutex<HashMap<String, Result<cue::Template, Diagnostics>>>,
     exhausted: Arc<Exhausted>,
+    valid: ValidObjects,
 }
 
 impl Templates {
@@ -80,6 +82,11 @@ impl Templates {
         compiled.insert(definition.hash().to_owned(), entry.clone());
         drop(compiled);
         self.limited(entry)
+    }
+
+    /// The objects that are known to be valid.
+    pub(super) fn valid_objects(&self) -> &ValidObjects {
+        &self.cache.valid
     }
 
     /// A compiled definition whose evaluations keep to the limits.

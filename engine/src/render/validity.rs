@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 use vela_kinds::Problem;
 
+use super::valid_objects::ValidObjects;
 use super::{RenderedComponent, RenderedObject, State, cue, maker};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
@@ -16,16 +17,16 @@ use crate::nearest;
 use crate::parse::AppFile;
 use crate::successor;
 
-/// The errors of one object; `site` is the place of its component or trait.
+/// The errors of one object; `site` is the place of its component or trait, `valid` what was found valid before.
 pub(super) fn object(
     rendered: &RenderedObject,
     origins: &[cue::Origin],
-    site: (&Document, &str),
+    (site, valid): ((&Document, &str), &ValidObjects),
     found: &mut Diagnostics,
 ) {
     // A withdrawn version is checked as the one that followed: its fields are the same, or are written anew there.
     let successor = successor::object(&rendered.object);
-    for problem in vela_kinds::problems(successor.as_ref().unwrap_or(&rendered.object)) {
+    for problem in valid.problems(successor.as_ref().unwrap_or(&rendered.object)) {
         if !is_reported(&problem, found) {
             found.push(diagnostic(rendered, origins, site, &problem));
         }

@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::placement::remote;
 use crate::render::patch::{self, Tree};
+use crate::render::valid_objects::ValidObjects;
 use crate::render::{RenderedObject, Role, cue, labels, validity};
 
 /// An object on its way through the traits.
@@ -98,7 +99,7 @@ fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &label
 /// A draft becomes an object: it must have a kind; then it gets its name and labels.
 pub(super) fn finish(
     draft: Draft,
-    owner: &labels::Owner<'_>,
+    (owner, valid): (&labels::Owner<'_>, &ValidObjects),
     found: &mut Diagnostics,
 ) -> Option<RenderedObject> {
     let object = match draft.tree.finish() {
@@ -125,6 +126,6 @@ pub(super) fn finish(
     let cluster = remote(&owner.placement.cluster).to_owned();
     let mut rendered = RenderedObject { object, cluster, role, definition, patched_by };
     labels::assign(&mut rendered, owner);
-    validity::object(&rendered, &origins, (owner.app.document(), path), found);
+    validity::object(&rendered, &origins, ((owner.app.document(), path), valid), found);
     Some(rendered)
 }

@@ -135,7 +135,8 @@ pub(super) fn render(
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
             let owner = labels::Owner { app, component, placement: &node.placement, revision };
-            let finished = drafts.into_iter().filter_map(|draft| staged.finish(draft, &owner, found));
+            let by = (&owner, templates.valid_objects());
+            let finished = drafts.into_iter().filter_map(|draft| staged.finish(draft, by, found));
             let mut objects = merged_services::merge(finished.collect());
             env::settle(&mut objects, &owner, found);
             workload_ref::write(app, index, &mut objects, found);

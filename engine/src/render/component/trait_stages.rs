@@ -8,6 +8,7 @@ use crate::definition::stage::Stage;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::parse::Component;
 use crate::render::stages::{Deferred, Dispatched, Stages};
+use crate::render::valid_objects::ValidObjects;
 use crate::render::{RenderedObject, Role, cue, labels};
 
 /// The message of a trait that is rendered when its component is healthy, in the words of upstream.
@@ -82,7 +83,7 @@ impl<'a> Staged<'a> {
     pub(super) fn finish(
         &mut self,
         draft: Draft,
-        owner: &labels::Owner<'_>,
+        owner: (&labels::Owner<'_>, &ValidObjects),
         found: &mut Diagnostics,
     ) -> Option<RenderedObject> {
         let late = match &draft.role {
