@@ -1,6 +1,7 @@
 //! The part of a URL behind `?`, read: names and values, decoded.
 
 use crate::error::Error;
+use crate::route::is_name;
 
 /// The server reads no more of a query: longer ones are not meant well.
 const LENGTH_AT_MOST: usize = 4096;
@@ -61,6 +62,16 @@ impl Query {
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
             Some(text) => Err(Error::BadRequest(format!("{name}: {text:?} is neither true nor false"))),
+        }
+    }
+
+    /// The namespace that is given.
+    pub(crate) fn namespace(&self) -> Result<Option<String>, Error> {
+        match self.text("namespace") {
+            Some(text) if !is_name(text) => {
+                Err(Error::BadRequest(format!("namespace: {text:?} cannot be the name of one")))
+            }
+            namespace => Ok(namespace.map(str::to_owned)),
         }
     }
 

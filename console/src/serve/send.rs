@@ -1,0 +1,101 @@
+//! Answers what sends something: orders, and texts for a dry run. Changes only what a user orders.
+
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use serde_json::Value;
+use vela_runtime::clock;
+
+use super::console::{Console, Inner, RUNS};
+use crate::answer::{Body, html, json, response, whole};
+use crate::data::dry_run::{self, DryRun};
+use crate::data::steering;
+use crate::data::view::view;
+use crate::error::Error;
+use crate::pages::Written;
+use crate::query::Query;
+use crate::route::{Endpoint, Names};
+use crate::{pages, submit};
+
+impl Console {
+    /// Answers what sends something, which a page of this console must have asked for.
+    pub(super) async fn sent<B: Sent>(
+        &self,
+        endpoint: Endpoint,
+        headers: &HeaderMap,
+        (names, query): (&Names, &Query),
+        body: B,
+    ) -> Result<Response<Body>, Error>
+    where
+        B::Error: Into<BoxError>,
+    {
+        let access = &self.inner.access;
+        access.same_origin(headers)?;
+        if matches!(endpoint, Endpoint::DryRun | Endpoint::Steer) {
+            let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
+            access.has_form_token(token.unwrap_or_default())?;
+        }
+        if endpoint == Endpoint::Steer {
+            let written = self.steer(names, names.get("order"), query.text("step")).await?;
+            return Ok(json(StatusCode::OK, &view(written, clock::now())));
+        }
+        if endpoint == Endpoint::DryRun {
+            let namespace = self.namespace_of_run(query)?;
+            let text = submit::manifest(headers, &submit::whole(body).await?)?;
+            return Ok(json(StatusCode::OK, &self.dry_run(&namespace, &text).await?));
+        }
+        let form = submit::form(headers, &submit::whole(body).await?)?;
+        access.has_form_token(form.text("token").unwrap_or_default())?;
+        if endpoint == Endpoint::WorkflowPage {
+            form.only(&["token", "order", "step"])?;
+            self.steer(names, form.text("order").unwrap_or_default(), form.text("step")).await?;
+            return see(&pages::workflow_path(names.get("namespace"), names.get("name")));
+        }
+        form.only(&["token", "namespace", "manifest"])?;
+        let namespace = self.namespace_of_run(&form)?;
+        // Browsers end lines of forms as networks do.
+        let manifest = form.text("manifest").unwrap_or_default().replace("\r\n", "\n");
+        let found = self.dry_run(&namespace, &manifest).await;
+        let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
+        let written = Written { namespace, manifest };
+        Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found))))
+    }
+
+    /// Carries out what a user orders a workflow to do, where the console was started for that.
+    async fn steer(&self, names: &Names, order: &str, step: Option<&str>) -> Result<Value, Error> {
+        let Inner { client, options, applications, .. } = &*self.inner;
+        let manager = options.changes_as.as_deref().ok_or(Error::ReadOnly)?;
+        let (namespace, name) = (names.get("namespace"), names.get("name"));
+        let order = steering::order(order, step)?;
+        // What the console does not show, it does not change.
+        applications.listed().await?;
+        applications.get(namespace, name)?;
+        steering::steer(client, (namespace, name), order, manager).await
+    }
+
+    /// The namespace of what names none.
+    pub(super) fn namespace_of_run(&self, given: &Query) -> Result<String, Error> {
+        let own = self.inner.options.namespace.as_deref().unwrap_or("default");
+        Ok(given.namespace()?.unwrap_or_else(|| own.to_owned()))
+    }
+
+    async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
+        let Inner { client, discovery, runs, .. } = &*self.inner;
+        let place = runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))?;
+        dry_run::run(client, discovery, namespace, text, place).await
+    }
+}
+
+/// Sends a browser to another page, so that it can be read anew without sending the form again.
+pub(super) fn see(path: &str) -> Result<Response<Body>, Error> {
+    let mut answer =
+        response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole(format!("see {path}\n")));
+    let path = HeaderValue::try_from(path)
+        .map_err(|_| Error::BadRequest("the names in this path cannot stand in a header".to_owned()))?;
+    answer.headers_mut().insert(header::LOCATION, path);
+    Ok(answer)
+}
+
+/// The body of a request.
+pub(super) trait Sent: http_body::Body<Data: Send> + Send + 'static {}
+impl<B: http_body::Body<Data: Send> + Send + 'static> Sent for B {}
+
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
