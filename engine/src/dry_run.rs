@@ -6,12 +6,13 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::check::check;
 use crate::diagnostic::Diagnostics;
+use crate::field_path;
 use crate::manifest::Document;
 use crate::parse::{self, AppFile};
 use crate::plan::{self, Step};
 use crate::policy::is_topology;
 use crate::render::stages::Stages;
-use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templates};
+use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templates, ValueOrigin};
 use crate::revision;
 use crate::snapshot::Snapshot;
 
@@ -25,11 +26,39 @@ pub fn render(
     snapshot: &Snapshot,
     templates: &Templates,
 ) -> Result<Rendered, Diagnostics> {
+    rendered(application, snapshot, templates, false)
+}
+
+/// The same, and its objects say where each of their values was written.
+///
+/// # Errors
+/// Those of [`render`].
+pub fn explain(
+    application: &Document,
+    snapshot: &Snapshot,
+    templates: &Templates,
+) -> Result<Rendered, Diagnostics> {
+    rendered(application, snapshot, templates, true)
+}
+
+fn rendered(
+    application: &Document,
+    snapshot: &Snapshot,
+    templates: &Templates,
+    origins: bool,
+) -> Result<Rendered, Diagnostics> {
     let app_file =
         parse::parse(application, snapshot).map_err(|_| check(application, snapshot, templates))?;
     let plan = plan::preview(revision::revision(app_file, None))?;
-    let inputs = Inputs { unnamed_revision: true, stages: Stages::Assumed, ..Inputs::default() };
+    let inputs = Inputs { unnamed_revision: true, origins, stages: Stages::Assumed, ..Inputs::default() };
     render::render(&plan, templates, &inputs)
+}
+
+/// Where the values of an object were written, of those that the render left as the definitions wrote them.
+pub fn origins(object: &RenderedObject) -> impl Iterator<Item = &ValueOrigin> {
+    let is_unchanged =
+        |origin: &&ValueOrigin| field_path::get(&object.object, &origin.path) == Ok(&origin.value);
+    object.origins.iter().filter(is_unchanged)
 }
 
 /// By which policies a step goes, in the words of upstream.

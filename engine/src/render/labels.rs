@@ -43,6 +43,8 @@ pub(super) struct Owner<'a> {
     pub(super) placement: &'a Placement,
     /// "" in a dry run.
     pub(super) revision: &'a str,
+    /// Its objects say where their values were written.
+    pub(super) traced: bool,
 }
 
 /// Names and labels an object. The template's own name and namespace are kept, its other labels too.

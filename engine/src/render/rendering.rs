@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::origins::ValueOrigin;
 use super::processing;
 use super::stages::{Deferred, Stages};
 use crate::definition::Definition;
@@ -42,6 +43,8 @@ pub struct Inputs {
     pub answers: Option<processing::Answers>,
     /// For a dry run: objects carry no revision, as they would not exist yet.
     pub unnamed_revision: bool,
+    /// Objects say where each of their values was written. That takes time, so that only explanations ask for it.
+    pub origins: bool,
     /// How far components are, for traits that are rendered before or after them.
     pub stages: Stages,
 }
@@ -59,6 +62,8 @@ pub struct RenderedObject {
     pub definition: Arc<Definition>,
     /// The traits that patched it, in order.
     pub patched_by: Vec<String>,
+    /// Where its values were written; none where the inputs of the render do not ask for them.
+    pub origins: Vec<ValueOrigin>,
 }
 
 impl RenderedObject {

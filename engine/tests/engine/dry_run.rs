@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use vela_engine::render::{Rendered, RenderedObject, State, ValueOrigin};
 use vela_engine::{Templates, dry_run, manifest};
 use vela_testkit::{Archive, golden};
 
@@ -108,4 +109,102 @@ fn yaml_reads_back_as_what_was_written() {
             manifest::read("written", &written).map(|documents| documents.as_slice()[0].value().clone());
         assert_eq!(read, Ok(value), "{written}");
     }
+}
+
+const TRACED: &str = r#"
+apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata: {name: page}
+spec:
+  workload: {definition: {apiVersion: apps/v1, kind: Deployment}}
+  schematic:
+    cue:
+      template: |
+        parameter: {image: string, port: *80 | int}
+        output: {
+          apiVersion: "apps/v1"
+          kind: "Deployment"
+          spec: template: spec: containers: [{
+            name: context.name
+            image: parameter.image
+            ports: [{containerPort: parameter.port}]
+          }]
+        }
+---
+apiVersion: core.oam.dev/v1beta1
+kind: TraitDefinition
+metadata: {name: helper}
+spec:
+  schematic:
+    cue:
+      template: |
+        parameter: {image: string}
+        patch: {
+          // +patchKey=name
+          spec: template: spec: containers: [{name: "helper", image: parameter.image}]
+        }
+"#;
+
+/// The origin of each value: its path, the line of the manifest that gave it, the definition and the line in it.
+fn traced(app: &str) -> Vec<String> {
+    let application = manifest::read("app.yaml", app).unwrap().as_slice()[0].clone();
+    let rendered = dry_run::explain(&application, &snapshots::of(TRACED), &Templates::new()).unwrap();
+    let line = |origin: &ValueOrigin| {
+        let given = origin.given.as_ref().map_or_else(|| "-".to_owned(), |place| place.line.to_string());
+        format!("{} {given} {}:{}", origin.path, origin.definition.definition, origin.definition.line)
+    };
+    objects(&rendered).into_iter().flat_map(dry_run::origins).map(line).collect()
+}
+
+fn objects(rendered: &Rendered) -> Vec<&RenderedObject> {
+    let ready = rendered.components().iter().filter_map(|component| match &component.state {
+        State::Ready(objects) => Some(objects),
+        State::Pending(_) => None,
+    });
+    ready.flatten().collect()
+}
+
+#[test]
+fn an_explanation_says_where_each_value_was_written() {
+    let app = r#"apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: shop, namespace: default}
+spec:
+  components:
+    - name: cart
+      type: page
+      properties:
+        image: nginx
+      traits:
+        - type: helper
+          properties:
+            image: busybox
+"#;
+    let (page, helper) = ("component definition \"page\"", "trait definition \"helper\"");
+    let containers = "spec.template.spec.containers";
+    let found = traced(app);
+    for expected in [
+        format!("kind - {page}:4"),
+        format!("{containers}[0].name - {page}:6"),
+        format!("{containers}[0].image 9 {page}:7"),
+        format!("{containers}[0].ports[0].containerPort - {page}:8"),
+        format!("{containers}[1].name - {helper}:4"),
+        format!("{containers}[1].image 13 {helper}:4"),
+    ] {
+        assert!(found.contains(&expected), "{expected}: {found:#?}");
+    }
+    // No definition wrote the labels that every object gets.
+    assert!(found.iter().all(|line| !line.starts_with("metadata")), "{found:#?}");
+    let swapped = app.replace("image: nginx", "image: busybox");
+    let expected = format!("{containers}[0].image 9 {page}:7");
+    assert!(traced(&swapped).contains(&expected), "an equal value of another item is another's");
+}
+
+#[test]
+fn a_dry_run_without_explanation_traces_nothing() {
+    let text = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a, namespace: b}\nspec:\n  components:\n    - {name: c, type: page, properties: {image: d}}\n";
+    let application = manifest::read("app.yaml", text).unwrap().as_slice()[0].clone();
+    let rendered = dry_run::render(&application, &snapshots::of(TRACED), &Templates::new()).unwrap();
+    let objects = objects(&rendered);
+    assert!(objects.len() == 1 && objects[0].origins.is_empty(), "{rendered:?}");
 }

@@ -10,7 +10,7 @@ use crate::field_path;
 use crate::placement::remote;
 use crate::render::patch::{self, Tree};
 use crate::render::valid_objects::ValidObjects;
-use crate::render::{RenderedObject, Role, cue, labels, validity};
+use crate::render::{RenderedObject, Role, cue, labels, origins, validity};
 
 /// An object on its way through the traits.
 pub(super) struct Draft {
@@ -122,10 +122,22 @@ pub(super) fn finish(
         }
     }
     let (_, path) = site_of(&draft, owner);
-    let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
+    let Draft { tree: _, role, definition, patched_by, origins: written, sized_by: _ } = draft;
     let cluster = remote(&owner.placement.cluster).to_owned();
-    let mut rendered = RenderedObject { object, cluster, role, definition, patched_by };
+    let mut traced = match owner.traced {
+        true => origins::of(&object, &written),
+        false => Vec::new(),
+    };
+    if !traced.is_empty() {
+        let definitions = owner.app.definitions();
+        for place in traced.iter_mut().map(|origin| &mut origin.definition) {
+            if let Some(known) = definitions.iter().find(|known| known.title() == place.definition) {
+                known.in_file(place);
+            }
+        }
+    }
+    let mut rendered = RenderedObject { object, cluster, role, definition, patched_by, origins: traced };
     labels::assign(&mut rendered, owner);
-    validity::object(&rendered, &origins, ((owner.app.document(), path), valid), found);
+    validity::object(&rendered, &written, ((owner.app.document(), path), valid), found);
     Some(rendered)
 }

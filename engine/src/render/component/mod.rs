@@ -134,7 +134,13 @@ pub(super) fn render(
     let state = match outcome {
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
-            let owner = labels::Owner { app, component, placement: &node.placement, revision };
+            let owner = labels::Owner {
+                app,
+                component,
+                placement: &node.placement,
+                revision,
+                traced: inputs.origins,
+            };
             let by = (&owner, templates.valid_objects());
             let finished = drafts.into_iter().filter_map(|draft| staged.finish(draft, by, found));
             let mut objects = merged_services::merge(finished.collect());

@@ -70,6 +70,36 @@ impl Origin {
         Some((given_place(&value), self.template.place(&value)))
     }
 
+    /// The places of the value at this path of an object, where it is this one that was written here. An item of a list is
+    /// the one of the same name: a patch counts its items otherwise than the object that it changes.
+    pub fn wrote(
+        &self,
+        object: &Json,
+        path: &[field_path::Segment],
+        leaf: &Json,
+    ) -> Option<(Option<Place>, DefinitionPlace)> {
+        let (mut value, mut at) = (self.value.clone(), object);
+        for segment in path {
+            (value, at) = match segment {
+                field_path::Segment::Field(name) => (value.field(name), at.get(name)?),
+                field_path::Segment::Index(index) => {
+                    let item = at.get(index)?;
+                    let name = item.get("name").and_then(Json::as_str);
+                    let same = name.map(|name| {
+                        let mut items = value.elements().into_iter();
+                        items.find(|item| item.field("name").as_str().as_deref() == Some(name))
+                    });
+                    (same.unwrap_or_else(|| Some(value.field(&index.to_string())))?, item)
+                }
+            };
+            if !value.exists() {
+                return None;
+            }
+        }
+        let is_same = value.to_json().is_ok_and(|written| written == *leaf);
+        is_same.then(|| (given_place(&value), self.template.place(&value)))
+    }
+
     /// Why the value at this path is none yet.
     pub fn why(&self, path: &[field_path::Segment]) -> Option<Diagnostic> {
         let mut value = self.value.clone();
