@@ -9,6 +9,7 @@ use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, Watc
 use crate::data::definitions::{DefinitionList, Described};
 use crate::data::dry_run::DryRun;
 use crate::data::events::EventList;
+use crate::data::explain::Explanation;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
 use crate::data::rollouts::RolloutList;
@@ -119,6 +120,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
         Endpoint::DryRun => of::<DryRun>(schemas),
+        Endpoint::Explain => of::<Explanation>(schemas),
         Endpoint::Rollouts => of::<RolloutList>(schemas),
         Endpoint::WatchRollouts => return ("text/event-stream", of::<RolloutList>(schemas)),
         Endpoint::Logs => return ("text/event-stream", of::<LogLine>(schemas)),

@@ -19,6 +19,8 @@ pub(crate) enum Endpoint {
     RolloutsPage,
     /// Page: the workflow of an application, and what is ordered on it.
     WorkflowPage,
+    /// Page: where the values of the objects of an application come from.
+    ExplainPage,
     /// Page: the logs of an application.
     LogsPage,
     /// Page: a dry run of what is written into its form.
@@ -53,6 +55,8 @@ pub(crate) enum Endpoint {
     Workflow,
     /// What a user orders its workflow to do.
     Steer,
+    /// Where the values of its objects come from.
+    Explain,
     /// The lines that its containers write.
     Logs,
     /// The types.
@@ -115,7 +119,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 32] = [
+pub(crate) const ROUTES: [Route; 34] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -141,6 +145,12 @@ pub(crate) const ROUTES: [Route; 32] = [
         "/namespaces/{namespace}/applications/{name}/workflow",
         &[],
         "Page: the workflow of an application",
+    ),
+    route(
+        Endpoint::ExplainPage,
+        "/namespaces/{namespace}/applications/{name}/explain",
+        &[],
+        "Page: where the values of the objects of an application come from",
     ),
     route(
         Endpoint::LogsPage,
@@ -218,6 +228,12 @@ pub(crate) const ROUTES: [Route; 32] = [
         "/api/v1/namespaces/{namespace}/applications/{name}/workflow/{order}",
         &["step"],
         "Suspends, resumes, terminates or restarts the workflow; the application as it was written",
+    ),
+    route(
+        Endpoint::Explain,
+        "/api/v1/namespaces/{namespace}/applications/{name}/explain",
+        &[],
+        "The objects that an application makes, each value with the definition and the field it comes from",
     ),
     route(
         Endpoint::Logs,

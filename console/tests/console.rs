@@ -9,6 +9,8 @@ mod answers;
 mod cluster;
 #[path = "console/dry_run.rs"]
 mod dry_run;
+#[path = "console/explain.rs"]
+mod explain;
 #[path = "console/logs.rs"]
 mod logs;
 #[path = "console/refusals.rs"]

@@ -97,12 +97,10 @@ pub(crate) async fn run(
         );
         return Ok(result.with(&[Diagnostic::error(Code::Limit, message)].into_iter().collect()));
     }
-    let live = Live::new(client.clone(), discovery.clone());
-    let files = match Files::new(live, Namespaces::default(), definitions) {
-        Ok(files) => files,
+    let reader = match reader(client, discovery, definitions) {
+        Ok(reader) => reader,
         Err(found) => return Ok(result.with(&found)),
     };
-    let reader = Reader::new(files, Namespaces::default()).within(Bounds::SAFE);
     let mut read = Vec::with_capacity(applications.len());
     for application in applications {
         let application = application.in_namespace(namespace);
@@ -124,6 +122,17 @@ pub(crate) async fn run(
     let rendered =
         rendered.await.map_err(|error| Error::Unreadable(format!("the dry run broke off: {error}")))?;
     Ok(rendered.into_iter().fold(result, DryRun::and))
+}
+
+/// Reads what applications need of the cluster, and of these definitions before those of the cluster.
+pub(super) fn reader(
+    client: &Client,
+    discovery: &Discovery,
+    definitions: Vec<Document>,
+) -> Result<Reader<Files<Live>>, Diagnostics> {
+    let live = Live::new(client.clone(), discovery.clone());
+    let files = Files::new(live, Namespaces::default(), definitions)?;
+    Ok(Reader::new(files, Namespaces::default()).within(Bounds::SAFE))
 }
 
 impl DryRun {
@@ -172,7 +181,7 @@ fn render(application: &Document, snapshot: &Snapshot, templates: &Templates) ->
     Outcome { findings, objects, waits, runs: left_out.is_empty() }
 }
 
-fn finding(found: &Diagnostic) -> Finding {
+pub(super) fn finding(found: &Diagnostic) -> Finding {
     let (line, column) = found.manifest.as_ref().map_or((0, 0), |place| (place.line, place.column));
     Finding {
         severity: if found.is_error() { "error" } else { "warning" },
@@ -191,7 +200,7 @@ fn is_application(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/") && document.kind() == "Application"
 }
 
-fn unread(error: vela_snapshot::Error) -> Error {
+pub(super) fn unread(error: vela_snapshot::Error) -> Error {
     match error {
         vela_snapshot::Error::Api { source, .. } => {
             Error::Cluster { what: "what the manifest names", source }

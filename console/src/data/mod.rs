@@ -4,6 +4,7 @@ pub(crate) mod applications;
 pub(crate) mod definitions;
 pub(crate) mod dry_run;
 pub(crate) mod events;
+pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod revisions;

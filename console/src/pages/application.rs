@@ -35,6 +35,7 @@ pub(crate) fn application(
               <a href=\"#manifest\">Manifest</a>")
         .link(&format!("{path}/workflow"), "Steps and outputs")
         .link(&format!("{path}/rollouts"), "Rollouts")
+        .link(&format!("{path}/explain"), "Origins")
         .link(&format!("{path}/logs"), "Logs")
         .raw("</nav><section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2>\
               <div data-live id=\"tree\">");

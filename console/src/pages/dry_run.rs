@@ -64,7 +64,7 @@ fn result(html: &mut Html, found: &DryRun, manifest: &str) {
     html.raw("</section>");
 }
 
-fn finding(html: &mut Html, finding: &Finding, manifest: &str) {
+pub(super) fn finding(html: &mut Html, finding: &Finding, manifest: &str) {
     html.raw(match finding.severity {
         "error" => "<li class=\"error\"><strong>error</strong> ",
         _ => "<li class=\"note\"><strong>warning</strong> ",

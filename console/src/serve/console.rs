@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use kube::Client;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use vela_runtime::{Cache, Discovery, clock};
 
 use crate::access::Access;
 use crate::data::applications::Applications;
 use crate::data::definitions;
+use crate::data::explain::{self, Explanation};
 use crate::data::logs::{self, Line, Wanted};
 use crate::data::rollouts::{self, RolloutList};
 use crate::data::tree::{self, Tree};
@@ -22,7 +23,7 @@ use crate::stream;
 const SIMULATED: &str = "the pods of the sandbox are simulated: no container runs, and none writes a log; the objects of the \
                          application say how they are";
 /// Dry runs at once: each takes a processor for as long as its budget allows.
-pub(super) const RUNS: usize = 2;
+const RUNS: usize = 2;
 /// Streams of events at once.
 const STREAMS: usize = 256;
 
@@ -51,7 +52,7 @@ pub(super) struct Inner {
     pub(super) applications: Applications,
     pub(super) access: Access,
     streams: Arc<Semaphore>,
-    pub(super) runs: Arc<Semaphore>,
+    runs: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Console {
@@ -104,6 +105,18 @@ impl Console {
         let Inner { client, applications, .. } = &*self.inner;
         applications.listed().await?;
         rollouts::read(client, &applications.get(namespace, name)?).await
+    }
+
+    pub(super) async fn explain(&self, namespace: &str, name: &str) -> Result<Explanation, Error> {
+        let Inner { client, discovery, applications, .. } = &*self.inner;
+        applications.listed().await?;
+        let application = applications.get(namespace, name)?;
+        explain::explain(client, discovery, application, self.place_of_run()?).await
+    }
+
+    /// A place among the dry runs, given back when the run ends.
+    pub(super) fn place_of_run(&self) -> Result<OwnedSemaphorePermit, Error> {
+        self.inner.runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))
     }
 
     /// The lines that are asked for; the first of them come with the stream.

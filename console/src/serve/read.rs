@@ -100,6 +100,13 @@ impl Console {
                 let token = can_change.then(|| self.inner.access.form_token());
                 page(pages::workflow(namespace, name, &found, token))
             }
+            Endpoint::Explain => Ok(json(StatusCode::OK, &self.explain(namespace, name).await?)),
+            Endpoint::ExplainPage => {
+                let found = self.explain(namespace, name).await;
+                // A name that is no application has no page.
+                self.view(namespace, name).await?;
+                page(pages::explain(namespace, name, &found))
+            }
             Endpoint::Logs => {
                 let wanted = Wanted::read(query)?;
                 let body = stream::lines(self.logs(namespace, name, &wanted).await?, self.place()?);

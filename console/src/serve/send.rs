@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use vela_runtime::clock;
 
-use super::console::{Console, Inner, RUNS};
+use super::console::{Console, Inner};
 use crate::answer::{Body, html, json, response, whole};
 use crate::data::dry_run::{self, DryRun};
 use crate::data::steering;
@@ -78,9 +78,8 @@ impl Console {
     }
 
     async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
-        let Inner { client, discovery, runs, .. } = &*self.inner;
-        let place = runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))?;
-        dry_run::run(client, discovery, namespace, text, place).await
+        let Inner { client, discovery, .. } = &*self.inner;
+        dry_run::run(client, discovery, namespace, text, self.place_of_run()?).await
     }
 }
 

@@ -134,6 +134,7 @@ async fn every_page_keeps_the_rules_of_accessibility() {
             SHOP.to_owned(),
             format!("{SHOP}/workflow"),
             format!("{SHOP}/rollouts"),
+            format!("{SHOP}/explain"),
             format!("{SHOP}/logs"),
             format!("{SHOP}/compare?from=shop-v1&to=shop-v2"),
             "/dry-run".to_owned(),
