@@ -22,6 +22,7 @@
 //! | [`egress`] | a URL that a user wrote → an answer from an address that was judged |
 //! | [`smtp`] | an e-mail and the server that a user named → whether the server has it |
 //! | [`owner`] | an object → who controls it |
+//! | [`ownership`] | fields with new values → one apply that gives up no other field |
 //! | [`api`] | a kind, a namespace and names → requests whose paths say exactly that |
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
@@ -58,6 +59,7 @@ pub mod manager;
 pub mod metrics;
 pub mod openapi;
 pub mod owner;
+pub mod ownership;
 mod packed;
 pub mod pod_log;
 mod predicate;

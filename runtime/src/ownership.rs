@@ -1,32 +1,98 @@
-//! Finds which fields of an object are ours in `metadata.managedFields`, and claims more of them.
+//! Changes single fields of an object as a program does that writes by server-side apply only and under one name.
 //!
-//! This program writes by server-side apply only and under one name. A command that changes one field applies what it
-//! owns already ([`owned`]) with that one change: what an apply does not mention is given up. Releases before this one
-//! also wrote by updates under the same name, which the server takes for another writer; [`claim`] makes one of both.
+//! Finds in `metadata.managedFields` which fields are its own, and claims more of them. A change of one field applies what
+//! the program owns already ([`owned`]) with that one change: what an apply does not mention is given up. Where a program
+//! wrote by updates under the same name before, the server takes that for another writer; [`claim`] makes one of both.
 
-use serde_json::{Map, Value};
+use kube::ResourceExt as _;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Map, Value, json};
 
-use crate::pointer::text;
+use crate::api::Api;
 
-/// Owner of the fields that this program applies.
-pub(crate) const FIELD_MANAGER: &str = "vela-cli";
+/// How managed fields name an apply, and an update.
+const APPLY: &str = "Apply";
+const UPDATE: &str = "Update";
 /// Steps from an object to one of its fields.
-pub(crate) type Path<'a> = &'a [&'a str];
+pub type Path<'a> = &'a [&'a str];
 /// `fieldsV1` says with this key that the value itself belongs to its writer, beside parts of it.
 const ITSELF: &str = ".";
 /// Objects nested deeper than this are refused by API servers long before.
 const DEEPEST: usize = 128;
+/// How often a change is tried again when another writer (mostly a controller that reports) wrote the object meanwhile.
+const TRIES_AT_MOST: usize = 10;
 
-/// The entries with everything that we wrote by update in the entry of what we applied, and with the fields at `taken`
+/// Changes a few fields of an object that exists, as `manager`: gives each its value, or takes it away from its writer. It
+/// is written by server-side apply, so that applies of the same manager can follow in any order.
+///
+/// # Errors
+/// The answer of the API server; a conflict (409) where other writers were faster each time.
+pub async fn change(
+    api: &Api<DynamicObject>,
+    name: &str,
+    fields: &[(Path<'_>, Option<Value>)],
+    manager: &str,
+) -> Result<DynamicObject, kube::Error> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match write(api, name, fields, manager).await {
+            // Force leaves only one kind of conflict: the object was written between our look and our write.
+            Err(kube::Error::Api(status)) if status.code == 409 && tries < TRIES_AT_MOST => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+/// One try, which is refused when the object is written meanwhile.
+async fn write(
+    api: &Api<DynamicObject>,
+    name: &str,
+    fields: &[(Path<'_>, Option<Value>)],
+    manager: &str,
+) -> Result<DynamicObject, kube::Error> {
+    let taken: Vec<Path<'_>> = fields.iter().map(|(path, _)| *path).collect();
+    let object = claimed(api, api.get(name).await?, &taken, manager).await?;
+    let mut owned = owned(&json!(object), &entries(&object), manager);
+    for (path, value) in fields {
+        set(&mut owned, path, value.clone());
+    }
+    set(&mut owned, &["metadata", "resourceVersion"], object.resource_version().map(Value::from));
+    let params = PatchParams { force: true, ..PatchParams::apply(manager) };
+    api.patch(name, &params, &Patch::Apply(&owned)).await
+}
+
+/// The object with every field that the manager wrote, and those at `taken`, recorded as applied by it.
+///
+/// # Errors
+/// The answer of the API server.
+pub async fn claimed(
+    api: &Api<DynamicObject>,
+    object: DynamicObject,
+    taken: &[Path<'_>],
+    manager: &str,
+) -> Result<DynamicObject, kube::Error> {
+    let Some(entries) = claim(&entries(&object), taken, manager) else { return Ok(object) };
+    let patch = json!({"metadata": {"resourceVersion": object.resource_version(), "managedFields": entries}});
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    api.patch(&object.name_any(), &params, &Patch::Merge(&patch)).await
+}
+
+/// Who wrote which fields of an object.
+fn entries(object: &DynamicObject) -> Vec<Value> {
+    object.metadata.managed_fields.iter().flatten().map(|entry| json!(entry)).collect()
+}
+
+/// The entries with everything that the manager wrote by update in the entry of what it applied, and with the fields at `taken`
 /// (and below) moved there from every other writer; nothing when that changes nothing.
-pub(crate) fn claim(entries: &[Value], taken: &[Path]) -> Option<Vec<Value>> {
-    let mut ours = entries.iter().find(|entry| is_applied_by_us(entry)).cloned();
+fn claim(entries: &[Value], taken: &[Path<'_>], manager: &str) -> Option<Vec<Value>> {
+    let mut ours = entries.iter().find(|entry| is_ours(entry, manager, APPLY)).cloned();
     let mut fields = ours.as_ref().map(fields).unwrap_or_default();
     let mut others = Vec::new();
     let mut is_changed = false;
-    for entry in entries.iter().filter(|entry| !is_applied_by_us(entry)) {
+    for entry in entries.iter().filter(|entry| !is_ours(entry, manager, APPLY)) {
         let mut entry = entry.clone();
-        if is_updated_by_us(&entry) {
+        if is_ours(&entry, manager, UPDATE) {
             merge(&mut fields, &self::fields(&entry), 0);
             ours.get_or_insert(entry);
             is_changed = true;
@@ -47,16 +113,16 @@ pub(crate) fn claim(entries: &[Value], taken: &[Path]) -> Option<Vec<Value>> {
         return None;
     }
     let mut ours = ours.or_else(|| entries.first().cloned())?;
-    ours["manager"] = FIELD_MANAGER.into();
-    ours["operation"] = "Apply".into();
+    ours["manager"] = manager.into();
+    ours["operation"] = APPLY.into();
     ours["fieldsV1"] = Value::Object(fields);
     others.push(ours);
     Some(others)
 }
 
-/// What an object holds of the fields that we applied: the object which, applied again, changes nothing.
-pub(crate) fn owned(object: &Value, entries: &[Value]) -> Value {
-    let fields = entries.iter().find(|entry| is_applied_by_us(entry)).map(fields).unwrap_or_default();
+/// What an object holds of the fields that the manager applied: the object which, applied again, changes nothing.
+fn owned(object: &Value, entries: &[Value], manager: &str) -> Value {
+    let fields = entries.iter().find(|entry| is_ours(entry, manager, APPLY)).map(fields).unwrap_or_default();
     let mut owned = if fields.is_empty() { Value::Object(Map::new()) } else { part(object, &fields, 0) };
     for pointer in ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"] {
         let value = text(object, pointer);
@@ -69,7 +135,7 @@ pub(crate) fn owned(object: &Value, entries: &[Value]) -> Value {
 }
 
 /// Sets the field at `path`, with the objects on the way to it, or takes it away.
-pub(crate) fn set(object: &mut Value, path: Path, value: Option<Value>) {
+pub fn set(object: &mut Value, path: Path<'_>, value: Option<Value>) {
     let Some((last, parents)) = path.split_last() else { return };
     let mut at = object;
     for parent in parents {
@@ -95,18 +161,15 @@ pub(crate) fn set(object: &mut Value, path: Path, value: Option<Value>) {
     }
 }
 
-fn is_ours(entry: &Value, operation: &str) -> bool {
-    text(entry, "/manager") == FIELD_MANAGER
+/// Did the manager write this entry in this way, through the object itself?
+fn is_ours(entry: &Value, manager: &str, operation: &str) -> bool {
+    text(entry, "/manager") == manager
         && text(entry, "/operation") == operation
         && text(entry, "/subresource").is_empty()
 }
 
-fn is_applied_by_us(entry: &Value) -> bool {
-    is_ours(entry, "Apply")
-}
-
-fn is_updated_by_us(entry: &Value) -> bool {
-    is_ours(entry, "Update")
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn fields(entry: &Value) -> Map<String, Value> {
@@ -129,7 +192,7 @@ fn merge(into: &mut Map<String, Value>, more: &Map<String, Value>, depth: usize)
 }
 
 /// Moves what is at `path` from one writer's fields to another's; whether there was anything.
-fn move_field(from: &mut Map<String, Value>, to: &mut Map<String, Value>, path: Path) -> bool {
+fn move_field(from: &mut Map<String, Value>, to: &mut Map<String, Value>, path: Path<'_>) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let key = format!("f:{first}");
     let Some(below) = from.get_mut(&key).and_then(Value::as_object_mut) else { return false };
@@ -189,9 +252,9 @@ fn is_item(key: &str, index: usize, item: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    const US: &str = "vela-cli";
 
     fn entry(manager: &str, operation: &str, fields: Value) -> Value {
         json!({"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields})
@@ -203,25 +266,25 @@ mod tests {
         let updated = entry("vela-cli", "Update", json!({"f:data": {"f:a": {}, "f:b": {}}}));
         let other = entry("kubectl", "Update", json!({"f:data": {"f:b": {}, "f:c": {}}}));
         let both = entry("vela-cli", "Apply", json!({"f:data": {".": {}, "f:a": {}, "f:b": {}}}));
-        let claimed = claim(&[applied.clone(), updated.clone(), other.clone()], &[]);
+        let claimed = claim(&[applied.clone(), updated.clone(), other.clone()], &[], US);
         assert_eq!(claimed, Some(vec![other.clone(), both]));
         let alone = entry("vela-cli", "Apply", json!({"f:data": {"f:a": {}, "f:b": {}}}));
-        assert_eq!(claim(&[updated], &[]), Some(vec![alone]));
-        assert_eq!(claim(&[applied, other], &[]), None, "nothing to do");
+        assert_eq!(claim(&[updated], &[], US), Some(vec![alone]));
+        assert_eq!(claim(&[applied, other], &[], US), None, "nothing to do");
         let status = json!({"manager": "vela-cli", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}});
-        assert_eq!(claim(&[status], &[]), None, "another door is another matter");
+        assert_eq!(claim(&[status], &[], US), None, "another door is another matter");
     }
 
     #[test]
     fn what_is_to_go_is_taken_from_everybody() {
         let other = entry("kubectl", "Update", json!({"f:spec": {"f:plan": {"f:paused": {}}, "f:name": {}}}));
-        let claimed = claim(&[other], &[&["spec", "plan", "paused"]]);
+        let claimed = claim(&[other], &[&["spec", "plan", "paused"]], US);
         let left = entry("kubectl", "Update", json!({"f:spec": {"f:name": {}}}));
         let ours = entry("vela-cli", "Apply", json!({"f:spec": {"f:plan": {"f:paused": {}}}}));
         assert_eq!(claimed, Some(vec![left, ours]));
         let whole = entry("kubectl", "Update", json!({"f:spec": {"f:plan": {".": {}}}}));
         let ours = entry("vela-cli", "Apply", json!({"f:spec": {"f:plan": {".": {}}}}));
-        assert_eq!(claim(&[whole], &[&["spec"]]), Some(vec![ours]));
+        assert_eq!(claim(&[whole], &[&["spec"]], US), Some(vec![ours]));
     }
 
     #[test]
@@ -237,7 +300,7 @@ mod tests {
                 "f:list": {}, "f:set": {r#"v:"q""#: {}}, "f:no": {},
             },
         });
-        let owned = owned(&object, &[entry("vela-cli", "Apply", fields)]);
+        let owned = owned(&object, &[entry("vela-cli", "Apply", fields)], US);
         let expected = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b", "labels": {"d": "e"}},
             "spec": {"containers": [{"name": "x", "image": "i"}], "list": [1, 2], "set": ["q"], "no": {}},

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::Value;
 use vela_engine::successor::{self, VersionKind};
 use vela_runtime::Api;
 
@@ -20,8 +20,6 @@ const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
 const PAGE: u32 = 500;
 /// Pages of one list: beyond this the list is cut and says so by an error.
 const MOST_PAGES: usize = 200;
-/// How often a change is tried again when another writer (mostly a controller that reports) wrote the object meanwhile.
-const MOST_TRIES: usize = 10;
 
 /// What applying did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +225,8 @@ impl Cluster {
         let cannot = |error: kube::Error| self.failure(&format!("take {kind} {name}"), &error);
         let mut before = api.get_opt(name).await.map_err(cannot)?;
         if let Some(found) = before.take() {
-            let is_ours = if check { Ok(found) } else { self.claim(&api, found, &[]).await };
+            let is_ours =
+                if check { Ok(found) } else { ownership::claimed(&api, found, &[], FIELD_MANAGER).await };
             before = Some(is_ours.map_err(cannot)?);
         }
         let params = PatchParams { dry_run: check, force, ..PatchParams::apply(FIELD_MANAGER) };
@@ -255,31 +254,10 @@ impl Cluster {
         fields: &[(Path<'_>, Option<Value>)],
     ) -> Result<()> {
         let api = self.api(api_version, kind, None).await?;
-        let taken: Vec<Path> = fields.iter().map(|(path, _)| *path).collect();
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            match write_fields(self, &api, name, fields, &taken).await {
-                // Force leaves only one kind of conflict: the object was written between our look and our write.
-                Err(kube::Error::Api(status)) if status.code == 409 && tries < MOST_TRIES => {}
-                Err(error) => return Err(self.failure(&format!("change {kind} {name}"), &error)),
-                Ok(()) => return Ok(()),
-            }
-        }
-    }
-
-    /// The object with every field that we wrote, and those at `taken`, recorded as applied by us.
-    async fn claim(
-        &self,
-        api: &Api<DynamicObject>,
-        object: DynamicObject,
-        taken: &[Path<'_>],
-    ) -> std::result::Result<DynamicObject, kube::Error> {
-        let Some(entries) = ownership::claim(&entries(&object), taken) else { return Ok(object) };
-        let patch =
-            json!({"metadata": {"resourceVersion": object.resource_version(), "managedFields": entries}});
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        api.patch(&object.name_any(), &params, &Patch::Merge(&patch)).await
+        ownership::change(&api, name, fields, FIELD_MANAGER)
+            .await
+            .map(drop)
+            .map_err(|error| self.failure(&format!("change {kind} {name}"), &error))
     }
 
     /// Asks for an object's deletion and gives its uid if there was one. What an ApplicationConfiguration owns is
@@ -326,29 +304,6 @@ impl Cluster {
         }
         .into()
     }
-}
-
-/// One try to give fields their values, or to take them away; refused when the object is written meanwhile.
-async fn write_fields(
-    cluster: &Cluster,
-    api: &Api<DynamicObject>,
-    name: &str,
-    fields: &[(Path<'_>, Option<Value>)],
-    taken: &[Path<'_>],
-) -> std::result::Result<(), kube::Error> {
-    let object = cluster.claim(api, api.get(name).await?, taken).await?;
-    let mut owned = ownership::owned(&json!(object), &entries(&object));
-    for (path, value) in fields {
-        ownership::set(&mut owned, path, value.clone());
-    }
-    ownership::set(&mut owned, &["metadata", "resourceVersion"], object.resource_version().map(Value::from));
-    let params = PatchParams { force: true, ..PatchParams::apply(FIELD_MANAGER) };
-    api.patch(name, &params, &Patch::Apply(&owned)).await.map(drop)
-}
-
-/// Who wrote which fields of an object.
-fn entries(object: &DynamicObject) -> Vec<Value> {
-    object.metadata.managed_fields.iter().flatten().map(|entry| json!(entry)).collect()
 }
 
 /// What to ask for after a refusal, which names user, verb, resource and namespace in the words of the API server: `User "a"
