@@ -25,6 +25,7 @@ pub mod rollout_trait;
 pub mod size;
 pub mod spelling;
 pub mod state;
+pub mod steering;
 pub mod template;
 pub mod workload;
 

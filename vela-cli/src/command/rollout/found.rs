@@ -26,13 +26,6 @@ pub(crate) fn read(object: DynamicObject) -> Result<AppRollout> {
         .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
 }
 
-/// The Application by whose plan it rolls out; such a rollout follows the Application in everything.
-pub(super) fn application_of(rollout: &AppRollout) -> Option<&str> {
-    let owners = rollout.metadata.owner_references.iter().flatten();
-    let mut owners = owners.filter(|owner| owner.controller == Some(true) && owner.kind == APPLICATION);
-    owners.next().map(|owner| owner.name.as_str())
-}
-
 pub(super) fn source(rollout: &AppRollout) -> Option<&str> {
     rollout.spec.source()
 }

@@ -7,12 +7,13 @@ mod show;
 mod simulate;
 mod watch;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vela_crds::annotations::ABANDON_ROLLOUT;
 use vela_engine::rollout::rest;
+use vela_engine::rollout::steering::{self, Change, Order, Steered, Steering, follow};
 
 pub(crate) use self::found::read;
-use self::found::{API_VERSION, APPLICATION, KIND, application_of, find};
+use self::found::{API_VERSION, APPLICATION, KIND, find};
 pub(crate) use self::show::show;
 use crate::args::{Global, Rollout};
 use crate::cluster::Cluster;
@@ -20,11 +21,6 @@ use crate::error::{Error, Result};
 use crate::ownership::Path;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
-
-/// Holds a rollout where it is.
-const PAUSED: Path = &["spec", "rolloutPlan", "paused"];
-/// The last batch that a rollout goes to by itself.
-const PARTITION: Path = &["spec", "rolloutPlan", "batchPartition"];
 
 pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Result<()> {
     if let Rollout::Plan(args) = args {
@@ -66,91 +62,39 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
         Rollout::History { application, output } => {
             history::show(cluster, application, *output, screen).await
         }
-        Rollout::Undo { name } => undo(cluster, name, screen).await,
+        Rollout::Undo { name } => steer(cluster, name, Order::Undo, screen).await,
         Rollout::Abandon { name } => abandon(cluster, name, screen).await,
-        Rollout::Pause { name } => {
-            change(cluster, name, &[(PAUSED, Some(json!(true)))]).await?;
-            screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
-            Ok(())
-        }
-        Rollout::Resume { name } => resume(cluster, name, screen).await,
-        Rollout::Promote { name, full } => promote(cluster, name, *full, screen).await,
+        Rollout::Pause { name } => steer(cluster, name, Order::Pause, screen).await,
+        Rollout::Resume { name } => steer(cluster, name, Order::Resume, screen).await,
+        Rollout::Promote { name, full } => steer(cluster, name, Order::Promote { full: *full }, screen).await,
     }
 }
 
-fn follow(name: &str) -> String {
-    format!("`vela rollout status {name} --watch` follows it.")
-}
-
-/// Lets a rollout go on that is paused, and measures one anew that a metric holds.
-async fn resume(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
+/// Carries out an order as the engine decides it.
+async fn steer(cluster: &Cluster, name: &str, order: Order, screen: &mut Screen) -> Result<()> {
+    // A namesake that does not exist is told as such, and not as a failed patch.
     let rollout = find(cluster, name).await?;
-    if rest::held(&rollout).is_some() && !rollout.spec.rollout_plan.paused {
-        // A metric holds its rollout until the object changes, and in the end the plan is what it was.
-        for paused in [Some(json!(true)), None] {
-            cluster.change((API_VERSION, KIND), name, &[(PAUSED, paused)]).await?;
+    let Steering { change, then } = match steering::steer(&rollout, order) {
+        Ok(steering) => steering,
+        Err(refusal) if refusal.hint.is_empty() => {
+            screen.say(&refusal.message);
+            return Ok(());
         }
-        screen.say(&format!("Rollout {name} measures its batch anew: {}", follow(name)));
-        return Ok(());
-    }
-    change(cluster, name, &[(PAUSED, None)]).await?;
-    screen.say(&format!("Rollout {name} goes on: {}", follow(name)));
-    Ok(())
-}
-
-/// Lets a rollout go on behind the batch it waits for, by one batch or to the end.
-async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen) -> Result<()> {
-    let rollout = find(cluster, name).await?;
-    if let Some(why) = rest::held(&rollout) {
-        screen.say(&format!("Rollout {name} waits for a metric: {why}"));
-        return Ok(());
-    }
-    let plan = &rollout.spec.rollout_plan;
-    let Some(partition) = plan.batch_partition else {
-        screen.say(&format!("Rollout {name} does not wait for a user: it has no batchPartition."));
-        return Ok(());
+        Err(refusal) => return Err(Error::user(refusal.message).hint(refusal.hint).into()),
     };
-    let last = plan.rollout_batches.as_ref().map_or(0, Vec::len).saturating_sub(1);
-    let next = partition.saturating_add(1);
-    let is_last = usize::try_from(next).is_ok_and(|next| next >= last);
-    let partition = (!full && !is_last).then_some(next);
-    change(cluster, name, &[(PARTITION, partition.map(Value::from))]).await?;
-    let then = match plan.paused {
-        true => format!("once `vela rollout resume {name}` lets it."),
-        false => follow(name),
-    };
-    screen.say(&match partition {
-        None => format!("Rollout {name} goes on to the end: {then}"),
-        Some(next) => format!("Rollout {name} goes on to batch {} of {}: {then}", next + 1, last + 1),
-    });
-    Ok(())
-}
-
-/// Turns a rollout round: its target becomes the source. Nothing holds it up on the way back.
-async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
-    let rollout = find(cluster, name).await?;
-    let application = application_of(&rollout).map(str::to_owned);
-    let spec = rollout.spec;
-    let Some(source) = spec.source().map(str::to_owned) else {
-        let message = format!("rollout {name} came from no revision: it only scales {}", spec.target());
-        return Err(Error::user(message)
-            .hint("to scale back, change rolloutPlan.targetSize and its batches")
-            .into());
-    };
-    let target = spec.target().to_owned();
-    let [to, from]: [Path; 2] = match spec.target_application_name {
-        Some(_) => [&["spec", "targetApplicationName"], &["spec", "sourceApplicationName"]],
-        None => [&["spec", "targetAppRevisionName"], &["spec", "sourceAppRevisionName"]],
-    };
-    match application {
-        Some(application) => restore(cluster, &application, &source).await?,
-        None => {
-            let back: [(Path, _); 4] =
-                [(to, Some(json!(source))), (from, Some(json!(target))), (PAUSED, None), (PARTITION, None)];
-            change(cluster, name, &back).await?;
+    match change {
+        Change::Fields { of, writes } => {
+            let (kind, name) = match &of {
+                Steered::Application(application) => (APPLICATION, application.as_str()),
+                Steered::Rollout => (KIND, name),
+            };
+            for fields in writes {
+                cluster.change((API_VERSION, kind), name, &fields).await?;
+            }
         }
+        Change::Restore { application, revision } => restore(cluster, &application, &revision).await?,
     }
-    screen.say(&format!("Rollout {name} goes back from {target} to {source}: {}", follow(name)));
+    screen.say(&then);
     Ok(())
 }
 
@@ -180,8 +124,7 @@ async fn abandon(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<(
 /// Gives an Application the content of one of its revisions, and lets its plan go on.
 async fn restore(cluster: &Cluster, name: &str, revision: &str) -> Result<()> {
     let stored = cluster.get(API_VERSION, "ApplicationRevision", None, revision).await?;
-    let spec = stored.and_then(|stored| stored.data.pointer("/spec/application/spec").cloned());
-    let Some(mut spec) = spec else {
+    let Some(stored) = stored else {
         let message =
             format!("ApplicationRevision {revision} is not there any more, so its content is not known");
         return Err(Error::user(message).hint("apply the former manifest of the application").into());
@@ -189,21 +132,9 @@ async fn restore(cluster: &Cluster, name: &str, revision: &str) -> Result<()> {
     let Some(live) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
         return Err(Error::user(format!("Application {name} is not there any more")).into());
     };
-    spec["rolloutPlan"] = live.data["spec"]["rolloutPlan"].clone();
-    for held in ["paused", "batchPartition"] {
-        if let Some(plan) = spec["rolloutPlan"].as_object_mut() {
-            plan.remove(held);
-        }
-    }
-    cluster.change((API_VERSION, APPLICATION), name, &[(&["spec"], Some(spec))]).await
-}
-
-async fn change(cluster: &Cluster, name: &str, fields: &[(Path<'_>, Option<Value>)]) -> Result<()> {
-    // A namesake that does not exist is told as such, and not as a failed patch.
-    let rollout = find(cluster, name).await?;
-    let (kind, name) = match application_of(&rollout) {
-        Some(application) => (APPLICATION, application),
-        None => (KIND, name),
+    let Some(spec) = steering::restored(&stored.data, &live.data) else {
+        let message = format!("ApplicationRevision {revision} has no content");
+        return Err(Error::user(message).hint("apply the former manifest of the application").into());
     };
-    cluster.change((API_VERSION, kind), name, fields).await
+    cluster.change((API_VERSION, APPLICATION), name, &[(&["spec"], Some(spec))]).await
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 use vela_crds::AppRollout;
 use vela_engine::rollout::rest::{doing, rest};
+use vela_engine::rollout::steering::application_of;
 
-use super::found::{API_VERSION, APPLICATION, application_of, find};
+use super::found::{API_VERSION, APPLICATION, find};
 use super::show::batches;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
