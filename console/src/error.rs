@@ -44,14 +44,14 @@ pub(crate) enum Error {
     WrongMedia(String),
     /// The console was not started for changes.
     #[error(
-        "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows"
+        "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows and rollouts"
     )]
     ReadOnly,
-    /// The workflow is not in a state for this order.
+    /// The workflow or the rollout is not in a state for this order.
     #[error("{0}")]
     Refused(String),
     /// Other writers were faster each time.
-    #[error("the status of {0} changes faster than it can be written; try again in a moment")]
+    #[error("{0} changes faster than it can be written; try again in a moment")]
     TooBusy(String),
     /// The user may not change it.
     #[error("the cluster refuses the change: {said}; ask an administrator for the rule {rule}")]

@@ -29,5 +29,5 @@ mod submit;
 mod text;
 
 pub use access::{Access, Secrets};
-pub use serve::{Console, Options};
+pub use serve::{Audit, Console, Options};
 pub use server::Server;

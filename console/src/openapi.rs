@@ -12,6 +12,7 @@ use crate::data::events::EventList;
 use crate::data::explain::Explanation;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
 use crate::data::revisions::{Comparison, RevisionList};
+use crate::data::rollout_orders::{self, Ordered};
 use crate::data::rollouts::RolloutList;
 use crate::data::steering::ORDERS;
 use crate::data::tree::Tree;
@@ -49,7 +50,7 @@ pub(crate) fn document() -> Value {
         "info": {
             "title": "vela console",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Reads applications and what they became; steers workflows where it was started for that.",
+            "description": "Reads applications and what they became; steers workflows and rollouts where it was started for that.",
         },
         "paths": paths,
         "components": {
@@ -63,10 +64,10 @@ pub(crate) fn document() -> Value {
 fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     let in_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let in_path =
-        in_path.map(|name| json!({"name": name, "in": "path", "required": true, "schema": parameter(name)}));
+        in_path.map(|name| json!({"name": name, "in": "path", "required": true, "schema": parameter(route.endpoint, name)}));
     let in_query = route.query.iter().map(|name| {
         let is_required = ["from", "to"].contains(name);
-        json!({"name": name, "in": "query", "required": is_required, "schema": parameter(name)})
+        json!({"name": name, "in": "query", "required": is_required, "schema": parameter(route.endpoint, name)})
     });
     let (media, schema) = answer(route.endpoint, schemas);
     json!({
@@ -96,11 +97,14 @@ fn takes_token(operation: &mut Value) {
     }
 }
 
-fn parameter(name: &str) -> Value {
+fn parameter(endpoint: Endpoint, name: &str) -> Value {
     match name {
+        "order" if endpoint == Endpoint::SteerRollout => {
+            json!({"type": "string", "enum": rollout_orders::ORDERS})
+        }
         "limit" => json!({"type": "integer", "minimum": 1, "maximum": PAGE_AT_MOST, "default": PAGE}),
         "tail" => json!({"type": "integer", "minimum": 1, "maximum": TAIL_AT_MOST, "default": TAIL}),
-        "follow" | "previous" | "timestamps" => json!({"type": "boolean", "default": false}),
+        "follow" | "previous" | "timestamps" | "full" => json!({"type": "boolean", "default": false}),
         "health" => json!({"type": "string", "enum": Health::ALL.map(Health::as_str)}),
         "order" => json!({"type": "string", "enum": ORDERS}),
         _ => json!({"type": "string"}),
@@ -120,6 +124,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
         Endpoint::DryRun => of::<DryRun>(schemas),
+        Endpoint::SteerRollout => of::<Ordered>(schemas),
         Endpoint::Explain => of::<Explanation>(schemas),
         Endpoint::Rollouts => of::<RolloutList>(schemas),
         Endpoint::WatchRollouts => return ("text/event-stream", of::<RolloutList>(schemas)),

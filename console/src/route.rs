@@ -15,7 +15,7 @@ pub(crate) enum Endpoint {
     ApplicationPage,
     /// Page: two revisions of an application.
     ComparePage,
-    /// Page: the rollouts of an application.
+    /// Page: the rollouts of an application, and what is ordered on them.
     RolloutsPage,
     /// Page: the workflow of an application, and what is ordered on it.
     WorkflowPage,
@@ -57,6 +57,8 @@ pub(crate) enum Endpoint {
     Steer,
     /// Where the values of its objects come from.
     Explain,
+    /// What a user orders one of its rollouts to do.
+    SteerRollout,
     /// The lines that its containers write.
     Logs,
     /// The types.
@@ -81,8 +83,8 @@ impl Endpoint {
     /// The methods that it answers.
     pub(crate) fn allow(self) -> &'static str {
         match self {
-            Self::DryRun | Self::Steer => "POST",
-            Self::DryRunPage | Self::WorkflowPage => "GET, HEAD, POST",
+            Self::DryRun | Self::Steer | Self::SteerRollout => "POST",
+            Self::DryRunPage | Self::WorkflowPage | Self::RolloutsPage => "GET, HEAD, POST",
             _ => READS,
         }
     }
@@ -119,7 +121,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 34] = [
+pub(crate) const ROUTES: [Route; 35] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -228,6 +230,12 @@ pub(crate) const ROUTES: [Route; 34] = [
         "/api/v1/namespaces/{namespace}/applications/{name}/workflow/{order}",
         &["step"],
         "Suspends, resumes, terminates or restarts the workflow; the application as it was written",
+    ),
+    route(
+        Endpoint::SteerRollout,
+        "/api/v1/namespaces/{namespace}/applications/{name}/rollouts/{rollout}/{order}",
+        &["full"],
+        "Pauses, resumes, promotes or undoes a rollout; what it does then",
     ),
     route(
         Endpoint::Explain,

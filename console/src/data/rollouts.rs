@@ -12,6 +12,7 @@ use vela_engine::rollout::progress;
 use vela_engine::rollout::progress::{At, Progress};
 use vela_engine::rollout::rest::{self, Rest};
 use vela_engine::rollout::state::{self, State, batch_name};
+use vela_engine::rollout::steering::{self, Order};
 use vela_runtime::Api;
 
 use crate::error::Error;
@@ -72,6 +73,8 @@ pub(crate) struct Rollout {
     pub(crate) ready: i32,
     /// Components that both revisions have alike.
     pub(crate) unchanged: Vec<String>,
+    /// What a user can order now: `pause`, `resume`, `promote`, `undo`.
+    pub(crate) orders: Vec<String>,
     /// Its batches; none before the sizes are known.
     pub(crate) batches: Vec<Batch>,
 }
@@ -103,12 +106,15 @@ pub(crate) struct Batch {
     pub(crate) state: String,
 }
 
+/// Which kind it is.
+pub(super) fn resource() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", "AppRollout"))
+}
+
 /// The rollouts of an application, given as it is stored.
 pub(crate) async fn read(client: &Client, application: &Value) -> Result<RolloutList, Error> {
     let text = |field: &str| application["metadata"][field].as_str().unwrap_or_default();
-    let gvk = GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", "AppRollout");
-    let api: Api<DynamicObject> =
-        Api::namespaced_with(client.clone(), text("namespace"), &ApiResource::from_gvk(&gvk));
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), text("namespace"), &resource());
     let mut list =
         RolloutList { planned: application["spec"]["rolloutPlan"].is_object(), ..RolloutList::default() };
     let (mut params, mut seen) = (ListParams::default().limit(PAGE), 0);
@@ -132,7 +138,7 @@ pub(crate) async fn read(client: &Client, application: &Value) -> Result<Rollout
 }
 
 /// Whether it carries out the plan of the application, or goes to or comes from one of its revisions.
-fn is_of(object: &DynamicObject, application: &str) -> bool {
+pub(super) fn is_of(object: &DynamicObject, application: &str) -> bool {
     let names =
         ["targetAppRevisionName", "sourceAppRevisionName"].map(|field| object.data["spec"][field].as_str());
     let is_revision = |name: &str| {
@@ -168,6 +174,7 @@ fn described(found: &AppRollout, mut shown: Rollout) -> Rollout {
     shown.from = spec.source().unwrap_or_default().to_owned();
     shown.to = spec.target().to_owned();
     shown.paused = spec.rollout_plan.paused;
+    shown.orders = orders(found);
     shown.doing = rest::doing(found);
     if found.status.is_some() {
         shown.phase = state::name(now.rolling).to_owned();
@@ -187,6 +194,20 @@ fn described(found: &AppRollout, mut shown: Rollout) -> Rollout {
     let batches = progress(&spec.rollout_plan, &status.rollout, spec.source().is_some());
     shown.batches = batches.iter().take(BATCHES_AT_MOST).map(batch).collect();
     shown
+}
+
+/// The orders that change something now. A rollout that is over is only undone.
+fn orders(rollout: &AppRollout) -> Vec<String> {
+    let is_over = matches!(rest::rest(rollout), Some(Rest::Succeeded | Rest::Failed(_)));
+    let is_paused = rollout.spec.rollout_plan.paused;
+    let can = |order| steering::steer(rollout, order).is_ok();
+    let all = [
+        ("pause", !is_over && !is_paused),
+        ("resume", !is_over && (is_paused || rest::held(rollout).is_some())),
+        ("promote", !is_over && can(Order::Promote { full: false })),
+        ("undo", can(Order::Undo)),
+    ];
+    all.into_iter().filter(|(_, can)| *can).map(|(name, _)| name.to_owned()).collect()
 }
 
 fn batch(found: &Progress) -> Batch {

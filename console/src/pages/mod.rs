@@ -19,7 +19,7 @@ pub(crate) use dry_run::{Written, dry_run};
 pub(crate) use explain::explain;
 pub(crate) use logs::logs;
 pub(crate) use overview::overview;
-pub(crate) use rollouts::rollouts;
+pub(crate) use rollouts::{rollouts, rollouts_path};
 pub(crate) use workflow::{workflow, workflow_path};
 
 use crate::error::Error;

@@ -13,22 +13,76 @@ const BATCH_WIDTH_MIN: i64 = 28;
 /// Between two batches.
 const GAP: i64 = 4;
 
-/// The page.
-pub(crate) fn rollouts(namespace: &str, name: &str, found: &Result<RolloutList, Error>) -> String {
+/// The path of the page.
+pub(crate) fn rollouts_path(namespace: &str, name: &str) -> String {
+    format!("/namespaces/{}/applications/{}/rollouts", encoded(namespace), encoded(name))
+}
+
+/// The page. `token` shows that a form comes from this console; there is none where the console only reads.
+pub(crate) fn rollouts(
+    namespace: &str,
+    name: &str,
+    found: &Result<RolloutList, Error>,
+    token: Option<&str>,
+) -> String {
+    let form = token.map(|token| Form { path: rollouts_path(namespace, name), token });
     let path = format!("/namespaces/{}/applications/{}", encoded(namespace), encoded(name));
     let mut html = Html::new();
     html.raw("<p class=\"crumbs\"><a href=\"/\">Applications</a> / ").text(namespace).raw(" / ");
     html.link(&path, name).raw("</p><h1>Rollouts of ").text(name);
-    html.raw("</h1><div data-live id=\"rollouts\">");
+    html.raw("</h1>");
+    if form.is_none() {
+        html.raw(
+            "<p class=\"note\" role=\"note\">This console only reads. <code>vela dashboard --allow-changes</code> \
+             starts one that also pauses, resumes, promotes and undoes rollouts.</p>",
+        );
+    }
+    html.raw("<div data-live id=\"rollouts\">");
     match found {
-        Ok(list) => items(&mut html, list),
+        Ok(list) => items(&mut html, list, form.as_ref()),
         Err(error) => unread(&mut html, error),
     }
     html.raw("</div>");
     page(&format!("Rollouts of {name}"), Some(&format!("/api/v1/watch{path}/rollouts")), &html)
 }
 
-fn items(html: &mut Html, list: &RolloutList) {
+/// What the forms of the page have in common.
+struct Form<'a> {
+    path: String,
+    token: &'a str,
+}
+
+impl Form<'_> {
+    /// The buttons of the orders that change something now.
+    fn write(&self, html: &mut Html, rollout: &Rollout) {
+        if rollout.orders.is_empty() {
+            return;
+        }
+        html.raw("<form class=\"orders\" method=\"post\" action=\"").text(&self.path);
+        html.raw("\"><input type=\"hidden\" name=\"token\" value=\"").text(self.token);
+        html.raw("\"><input type=\"hidden\" name=\"rollout\" value=\"").text(&rollout.name).raw("\">");
+        if rollout.orders.iter().any(|order| order == "promote") {
+            html.raw("<label class=\"choice\"><input type=\"checkbox\" name=\"full\" value=\"true\"> to the end</label>");
+        }
+        for order in &rollout.orders {
+            html.raw("<button name=\"order\" id=\"").text(order).raw("-").text(&rollout.name);
+            html.raw("\" value=\"").text(order).raw("\">").raw(label(order)).raw(" ").text(&rollout.name);
+            html.raw("</button>");
+        }
+        html.raw("</form>");
+    }
+}
+
+fn label(order: &str) -> &'static str {
+    match order {
+        "pause" => "Pause",
+        "resume" => "Resume",
+        "promote" => "Promote",
+        _ => "Undo",
+    }
+}
+
+fn items(html: &mut Html, list: &RolloutList, form: Option<&Form<'_>>) {
     if list.items.is_empty() {
         html.raw(match list.planned {
             true => "<p class=\"empty\">The application has a rollout plan, and no rollout has begun.</p>",
@@ -37,13 +91,13 @@ fn items(html: &mut Html, list: &RolloutList) {
             }
         });
     }
-    list.items.iter().for_each(|one| rollout(html, one));
+    list.items.iter().for_each(|one| rollout(html, one, form));
     if list.truncated {
         html.raw("<p>There are more rollouts than are shown.</p>");
     }
 }
 
-fn rollout(html: &mut Html, rollout: &Rollout) {
+fn rollout(html: &mut Html, rollout: &Rollout, form: Option<&Form<'_>>) {
     html.raw("<section><h2>").text(&rollout.name).raw("</h2><p><strong>");
     html.text(if rollout.phase.is_empty() { "not begun" } else { &rollout.phase }).raw("</strong> ");
     html.text(&rollout.doing).raw("</p>");
@@ -57,6 +111,9 @@ fn rollout(html: &mut Html, rollout: &Rollout) {
         html.raw("<p class=\"note\" role=\"note\">It is paused. <code>vela rollout resume ")
             .text(&rollout.name);
         html.raw("</code> lets it go on.</p>");
+    }
+    if let Some(form) = form {
+        form.write(html, rollout);
     }
     html.raw("<dl class=\"facts\">");
     let size = |size: Option<i32>| size.map_or_else(|| "not known yet".to_owned(), |size| size.to_string());

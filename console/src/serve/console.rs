@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use kube::Client;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vela_runtime::{Cache, Discovery, clock};
 
+use super::audit::Audit;
 use crate::access::Access;
 use crate::data::applications::Applications;
 use crate::data::definitions;
@@ -34,6 +35,10 @@ pub struct Options {
     pub namespace: Option<String>,
     /// The field manager by which the console writes what users order; without one it only reads.
     pub changes_as: Option<String>,
+    /// With whose rights it reads and writes, as audit lines call them.
+    pub user: String,
+    /// Who is told of each write that was ordered; an order waits until its audit is taken.
+    pub audit: Option<mpsc::Sender<Audit>>,
     /// The pods of the cluster are simulated: no container runs.
     pub simulated_pods: bool,
 }
@@ -112,6 +117,11 @@ impl Console {
         applications.listed().await?;
         let application = applications.get(namespace, name)?;
         explain::explain(client, discovery, application, self.place_of_run()?).await
+    }
+
+    /// The token of forms that order something; there is none where the console only reads.
+    pub(super) fn token_of_orders(&self) -> Option<&str> {
+        self.inner.options.changes_as.as_ref().map(|_| self.inner.access.form_token())
     }
 
     /// A place among the dry runs, given back when the run ends.

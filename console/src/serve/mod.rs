@@ -1,5 +1,6 @@
 //! The HTTP service of the console: checks that a request is allowed, and answers; changes only what a user orders.
 
+mod audit;
 mod console;
 mod read;
 mod send;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
 
+pub use self::audit::Audit;
 pub use self::console::{Console, Options};
 use self::send::{BoxError, Sent, see};
 use crate::answer::{Body, failure, html, whole};

@@ -80,7 +80,12 @@ impl Console {
             Endpoint::Rollouts => Ok(json(StatusCode::OK, &self.rollouts(namespace, name).await?)),
             Endpoint::RolloutsPage => {
                 self.view(namespace, name).await?;
-                page(pages::rollouts(namespace, name, &self.rollouts(namespace, name).await))
+                page(pages::rollouts(
+                    namespace,
+                    name,
+                    &self.rollouts(namespace, name).await,
+                    self.token_of_orders(),
+                ))
             }
             Endpoint::WatchRollouts => {
                 self.view(namespace, name).await?;
@@ -96,9 +101,7 @@ impl Console {
                 let found = self.workflow(namespace, name).await;
                 // A name that is no application has no page.
                 self.view(namespace, name).await?;
-                let can_change = self.inner.options.changes_as.is_some();
-                let token = can_change.then(|| self.inner.access.form_token());
-                page(pages::workflow(namespace, name, &found, token))
+                page(pages::workflow(namespace, name, &found, self.token_of_orders()))
             }
             Endpoint::Explain => Ok(json(StatusCode::OK, &self.explain(namespace, name).await?)),
             Endpoint::ExplainPage => {
@@ -146,7 +149,9 @@ impl Console {
                 page(pages::dry_run(self.inner.access.form_token(), &written, None))
             }
             // What only sends was answered before.
-            Endpoint::Enter | Endpoint::DryRun | Endpoint::Steer => Err(Error::NoSession),
+            Endpoint::Enter | Endpoint::DryRun | Endpoint::Steer | Endpoint::SteerRollout => {
+                Err(Error::NoSession)
+            }
         }
     }
 

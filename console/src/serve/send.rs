@@ -1,18 +1,21 @@
 //! Answers what sends something: orders, and texts for a dry run. Changes only what a user orders.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use kube::Client;
 use serde_json::Value;
 use vela_runtime::clock;
 
+use super::audit::Audit;
 use super::console::{Console, Inner};
 use crate::answer::{Body, html, json, response, whole};
 use crate::data::dry_run::{self, DryRun};
+use crate::data::rollout_orders::{self, Ordered};
 use crate::data::steering;
 use crate::data::view::view;
 use crate::error::Error;
 use crate::pages::Written;
 use crate::query::Query;
-use crate::route::{Endpoint, Names};
+use crate::route::{Endpoint, Names, is_name};
 use crate::{pages, submit};
 
 impl Console {
@@ -29,13 +32,18 @@ impl Console {
     {
         let access = &self.inner.access;
         access.same_origin(headers)?;
-        if matches!(endpoint, Endpoint::DryRun | Endpoint::Steer) {
+        if matches!(endpoint, Endpoint::DryRun | Endpoint::Steer | Endpoint::SteerRollout) {
             let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
             access.has_form_token(token.unwrap_or_default())?;
         }
         if endpoint == Endpoint::Steer {
             let written = self.steer(names, names.get("order"), query.text("step")).await?;
             return Ok(json(StatusCode::OK, &view(written, clock::now())));
+        }
+        if endpoint == Endpoint::SteerRollout {
+            let (rollout, order) = (names.get("rollout"), names.get("order"));
+            let done = self.steer_rollout(names, rollout, order, query.flag("full")?).await?;
+            return Ok(json(StatusCode::OK, &done));
         }
         if endpoint == Endpoint::DryRun {
             let namespace = self.namespace_of_run(query)?;
@@ -49,6 +57,15 @@ impl Console {
             self.steer(names, form.text("order").unwrap_or_default(), form.text("step")).await?;
             return see(&pages::workflow_path(names.get("namespace"), names.get("name")));
         }
+        if endpoint == Endpoint::RolloutsPage {
+            form.only(&["token", "rollout", "order", "full"])?;
+            let text = |name| form.text(name).unwrap_or_default();
+            let (order, full) = (text("order"), form.flag("full")?);
+            // The box stands beside all buttons.
+            let full = full.filter(|_| order == "promote");
+            self.steer_rollout(names, text("rollout"), order, full).await?;
+            return see(&pages::rollouts_path(names.get("namespace"), names.get("name")));
+        }
         form.only(&["token", "namespace", "manifest"])?;
         let namespace = self.namespace_of_run(&form)?;
         // Browsers end lines of forms as networks do.
@@ -61,14 +78,61 @@ impl Console {
 
     /// Carries out what a user orders a workflow to do, where the console was started for that.
     async fn steer(&self, names: &Names, order: &str, step: Option<&str>) -> Result<Value, Error> {
-        let Inner { client, options, applications, .. } = &*self.inner;
-        let manager = options.changes_as.as_deref().ok_or(Error::ReadOnly)?;
         let (namespace, name) = (names.get("namespace"), names.get("name"));
-        let order = steering::order(order, step)?;
-        // What the console does not show, it does not change.
+        let steered = async {
+            let (client, manager) = self.writer()?;
+            let order = steering::order(order, step)?;
+            self.is_shown(namespace, name).await?;
+            steering::steer(client, (namespace, name), order, manager).await
+        };
+        let step = step.map(|step| format!(" of step {step}")).unwrap_or_default();
+        self.audited(&format!("{order}{step}"), format!("Application {namespace}/{name}"), steered.await)
+            .await
+    }
+
+    /// Carries out what a user orders a rollout to do, where the console was started for that.
+    async fn steer_rollout(
+        &self,
+        names: &Names,
+        rollout: &str,
+        order: &str,
+        full: Option<bool>,
+    ) -> Result<Ordered, Error> {
+        let (namespace, name) = (names.get("namespace"), names.get("name"));
+        let steered = async {
+            let (client, manager) = self.writer()?;
+            let order = rollout_orders::order(order, full)?;
+            if !is_name(rollout) {
+                return Err(Error::BadRequest("rollout: give the name of one".to_owned()));
+            }
+            self.is_shown(namespace, name).await?;
+            rollout_orders::steer(client, (namespace, name, rollout), order, manager).await
+        };
+        let rollout: String = rollout.chars().take(253).collect();
+        self.audited(order, format!("AppRollout {namespace}/{rollout}"), steered.await).await
+    }
+
+    /// The client and the field manager that write.
+    fn writer(&self) -> Result<(&Client, &str), Error> {
+        let Inner { client, options, .. } = &*self.inner;
+        Ok((client, options.changes_as.as_deref().ok_or(Error::ReadOnly)?))
+    }
+
+    /// What the console does not show, it does not change.
+    async fn is_shown(&self, namespace: &str, name: &str) -> Result<(), Error> {
+        let applications = &self.inner.applications;
         applications.listed().await?;
-        applications.get(namespace, name)?;
-        steering::steer(client, (namespace, name), order, manager).await
+        applications.get(namespace, name).map(drop)
+    }
+
+    /// The result of an order, told before it is answered.
+    async fn audited<T>(&self, order: &str, object: String, result: Result<T, Error>) -> Result<T, Error> {
+        let options = &self.inner.options;
+        if let Some(audits) = &options.audit {
+            // A receiver that is gone has ended with its program.
+            let _ = audits.send(Audit::of(&options.user, order, object, &result)).await;
+        }
+        result
     }
 
     /// The namespace of what names none.

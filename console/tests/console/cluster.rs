@@ -214,6 +214,11 @@ impl Cluster {
         api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
     }
 
+    pub(crate) async fn get(&self, api_version: &str, kind: &str, name: &str) -> Value {
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        serde_json::to_value(kind.api(self.client.clone(), "default").get(name).await.unwrap()).unwrap()
+    }
+
     /// Changes an object beside its status.
     pub(crate) async fn merge(&self, api_version: &str, kind: &str, name: &str, change: Value) {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();

@@ -1,8 +1,10 @@
 //! Rollouts of an application: which they are, how far their batches are, and the picture of them.
 
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use vela_console::{Audit, Options};
 
-use crate::cluster::{Cluster, application};
+use crate::cluster::{Cluster, FORM, application};
 
 const ROLLOUTS: &str = "/api/v1/namespaces/default/applications/shop/rollouts";
 
@@ -120,4 +122,123 @@ async fn changes_of_rollouts_come_as_events() {
     assert!(text.contains("event: changed"), "{text}");
     cluster.create(rollout("late", "shop-v4", Some("shop-v2"))).await;
     events.until("\"name\":\"late\"").await;
+}
+
+const FORM_TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+const TOKEN: (&str, &str) = ("x-csrf-token", FORM);
+const PAGE: &str = "/namespaces/default/applications/shop/rollouts";
+
+/// The same in a console that changes, and the audits of what it writes.
+async fn that_changes() -> (Cluster, mpsc::Receiver<Audit>) {
+    let mut cluster = cluster().await;
+    let (audit, audits) = mpsc::channel(64);
+    let changes_as = Some("vela-cli".to_owned());
+    let options = Options { changes_as, user: "admin".to_owned(), audit: Some(audit), ..Options::default() };
+    cluster.serve(cluster.client(), options).await;
+    cluster.until(ROLLOUTS, |list| list["items"].is_array()).await;
+    (cluster, audits)
+}
+
+async fn plan(cluster: &Cluster) -> Value {
+    let spec = cluster.get("core.oam.dev/v1beta1", "AppRollout", "canary").await["spec"].take();
+    json!({"plan": spec["rolloutPlan"], "to": spec["targetAppRevisionName"], "from": spec["sourceAppRevisionName"]})
+}
+
+#[tokio::test]
+async fn a_rollout_is_paused_resumed_promoted_and_undone() {
+    let (cluster, mut audits) = that_changes().await;
+    let (_, list) = cluster.json(ROLLOUTS).await;
+    let canary = list["items"].as_array().unwrap().iter().find(|one| one["name"] == "canary").unwrap();
+    assert_eq!(canary["orders"], json!(["pause", "promote", "undo"]), "{canary}");
+    for (order, says, field, expected) in [
+        ("pause", "is paused", "/plan/paused", json!(true)),
+        ("resume", "goes on", "/plan/paused", Value::Null),
+        ("promote", "goes on to the end", "/plan/batchPartition", Value::Null),
+        ("undo", "goes back from shop-v2 to shop-v1", "/to", json!("shop-v1")),
+    ] {
+        let (status, said) = cluster.post(&format!("{ROLLOUTS}/canary/{order}"), &[TOKEN], "").await;
+        assert!(status == 200 && said.contains(says), "{order}: {status} {said}");
+        let plan = plan(&cluster).await;
+        assert_eq!(plan.pointer(field).unwrap_or(&Value::Null), &expected, "{order}: {plan}");
+        let audit = audits.recv().await.unwrap();
+        let expected = format!(
+            "audit: user=\"admin\" order={order:?} object=\"AppRollout default/canary\" outcome=\"done\""
+        );
+        assert_eq!(audit.to_string(), expected);
+    }
+    assert_eq!(plan(&cluster).await["from"], "shop-v2");
+}
+
+#[tokio::test]
+async fn a_form_steers_a_rollout_and_leads_back() {
+    let (cluster, _audits) = that_changes().await;
+    let (_, page) = cluster.text(PAGE).await;
+    for words in ["Pause canary", "Promote canary", "Undo canary", "to the end", "name=\"token\""] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let form = format!("token={FORM}&rollout=canary&order=pause&full=true");
+    let (status, said) = cluster.post(PAGE, &[FORM_TYPE], &form).await;
+    assert!(status == 303 && said.contains(PAGE), "{status} {said}");
+    assert_eq!(plan(&cluster).await["plan"]["paused"], true);
+    let (_, page) = cluster.text(PAGE).await;
+    assert!(page.contains("Resume canary") && !page.contains("Pause canary"), "{page}");
+}
+
+#[tokio::test]
+async fn an_undone_rollout_of_a_plan_restores_its_application() {
+    let (cluster, _audits) = that_changes().await;
+    let shop = cluster.get("core.oam.dev/v1beta1", "Application", "shop").await;
+    let held = json!({"spec": {"rolloutPlan": {"paused": true, "rolloutBatches": [{"replicas": 1}]}}});
+    cluster.merge("core.oam.dev/v1beta1", "Application", "shop", held).await;
+    let mut own = rollout("shop", "shop-v2", Some("shop-v1"));
+    own["metadata"]["ownerReferences"] = json!([{"apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+        "name": "shop", "uid": shop["metadata"]["uid"], "controller": true}]);
+    cluster.create(own).await;
+    let (status, said) = cluster.post(&format!("{ROLLOUTS}/shop/undo"), &[TOKEN], "").await;
+    assert_eq!(status, 200, "{said}");
+    let spec = cluster.get("core.oam.dev/v1beta1", "Application", "shop").await["spec"].take();
+    assert_eq!(spec["components"][0]["properties"]["image"], "nginx:1", "{spec}");
+    assert_eq!(spec["rolloutPlan"], json!({"rolloutBatches": [{"replicas": 1}]}), "{spec}");
+}
+
+#[tokio::test]
+async fn orders_of_rollouts_that_are_not_allowed_are_refused() {
+    let (cluster, mut audits) = that_changes().await;
+    let before = plan(&cluster).await;
+    let pause = format!("{ROLLOUTS}/canary/pause");
+    for (path, headers, body, expected) in [
+        (&*pause, vec![], "", 403),
+        (&pause, vec![TOKEN, ("origin", "http://evil.example:8080")], "", 403),
+        (&pause, vec![TOKEN, ("sec-fetch-site", "cross-site")], "", 403),
+        (PAGE, vec![FORM_TYPE], "rollout=canary&order=pause", 403),
+        (PAGE, vec![FORM_TYPE], "token=of-forms&rollout=canary&order=pause&other=1", 400),
+        (PAGE, vec![FORM_TYPE], "token=of-forms&rollout=..%2Fa&order=pause", 400),
+        (PAGE, vec![FORM_TYPE], "token=of-forms&rollout=canary&order=delete", 404),
+        (&format!("{ROLLOUTS}/canary/abandon"), vec![TOKEN], "", 404),
+        (&format!("{ROLLOUTS}/canary/pause?full=true"), vec![TOKEN], "", 400),
+        (&format!("{ROLLOUTS}/other/pause"), vec![TOKEN], "", 404),
+        (&format!("{ROLLOUTS}/absent/pause"), vec![TOKEN], "", 404),
+        (&format!("{ROLLOUTS}/scale/undo"), vec![TOKEN], "", 409),
+        (&format!("{ROLLOUTS}/scale/promote?full=maybe"), vec![TOKEN], "", 400),
+    ] {
+        let (status, said) = cluster.post(path, &headers, body).await;
+        assert_eq!(status, expected, "{path} {body}: {said}");
+    }
+    assert_eq!(plan(&cluster).await, before);
+    let mut outcomes = Vec::new();
+    while let Ok(audit) = audits.try_recv() {
+        outcomes.push(audit.outcome.split(':').next().unwrap_or_default().to_owned());
+    }
+    assert_eq!(outcomes, ["400", "404", "404", "400", "404", "404", "409"], "refusals are audited, too");
+}
+
+#[tokio::test]
+async fn a_console_that_only_reads_steers_no_rollout() {
+    let cluster = cluster().await;
+    let before = plan(&cluster).await;
+    let (status, said) = cluster.post(&format!("{ROLLOUTS}/canary/undo"), &[TOKEN], "").await;
+    assert!(status == 403 && said.contains("--allow-changes"), "{status} {said}");
+    let (_, page) = cluster.text(PAGE).await;
+    assert!(page.contains("--allow-changes") && !page.contains("<form"), "{page}");
+    assert_eq!(plan(&cluster).await, before);
 }

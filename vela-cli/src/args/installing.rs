@@ -14,7 +14,7 @@ pub(crate) struct Dashboard {
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Let its pages and its REST API suspend, resume, terminate and restart workflows
+    /// Let its pages and its REST API steer workflows and rollouts, as `vela workflow` and `vela rollout` do
     #[arg(long)]
     pub(crate) allow_changes: bool,
 }

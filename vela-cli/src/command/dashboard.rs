@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 
+use tokio::sync::mpsc;
 use vela_console::{Access, Console, Options, Secrets, Server};
 
 use super::sandbox::stop_asked;
@@ -11,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::ownership::FIELD_MANAGER;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on_threads};
+
+/// Audits of writes that wait to be printed.
+const AUDITS: usize = 64;
 
 pub(crate) fn run(args: &Dashboard, global: &Global, screen: &mut Screen) -> Result<()> {
     let work = async {
@@ -29,9 +33,12 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
     let client = session.cluster.client().clone();
     let secrets = Secrets { link: secret(), session: secret(), form: secret() };
     let of_link = secrets.link.clone();
+    let (audit, mut audits) = mpsc::channel(AUDITS);
     let options = Options {
         namespace: global.namespace.clone(),
         changes_as: args.allow_changes.then(|| FIELD_MANAGER.to_owned()),
+        user: session.cluster.title().to_owned(),
+        audit: Some(audit),
         simulated_pods: session.is_sandbox(),
     };
     let console = |address| Console::new(client, options, Access::new(secrets, address));
@@ -40,7 +47,8 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
             .hint("choose another with --port, or leave it to vela")
     })?;
     let link = format!("http://{}/enter?token={of_link}", server.address());
-    let does = if args.allow_changes { "it reads, and steers workflows" } else { "it only reads" };
+    let does =
+        if args.allow_changes { "it reads, and steers workflows and rollouts" } else { "it only reads" };
     screen.say(&format!("The console serves at http://{}; {does}. Ctrl-C stops it.", server.address()));
     screen.say("This link works once, in one browser:");
     let served = match screen.print(&link) {
@@ -48,7 +56,14 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
             if !args.no_open && std::io::stdout().is_terminal() {
                 open(&link);
             }
-            stop_asked().await
+            let stop = stop_asked();
+            tokio::pin!(stop);
+            loop {
+                tokio::select! {
+                    stopped = &mut stop => break stopped,
+                    Some(audit) = audits.recv() => screen.say(&audit.to_string()),
+                }
+            }
         }
         Err(failure) => Err(failure),
     };

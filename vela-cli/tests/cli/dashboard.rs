@@ -116,6 +116,12 @@ fn a_console_for_changes_resumes_a_workflow() {
     until("it runs to its end", || {
         get(address, workflow, cookie).contains("\"phase\":\"succeeded\",\"message\":\"\"")
     });
+    let said = std::fs::read_to_string(&err).unwrap();
+    let audits: Vec<&str> = said.lines().filter(|line| line.starts_with("audit: ")).collect();
+    assert!(
+        matches!(audits[..], [one] if one.contains("order=\"resume\" object=\"Application default/held\" outcome=\"done\"")),
+        "{said}"
+    );
 }
 
 #[test]
