@@ -61,6 +61,9 @@ pub(crate) enum Error {
         /// The rule of a Role that allows it.
         rule: String,
     },
+    /// The request ended before the cluster answered.
+    #[error("the request ended before the cluster answered, which may have carried it out")]
+    Abandoned,
     /// Too many dry runs are under way.
     #[error("{0} dry runs are under way, and no more begin; try again in a moment")]
     TooManyRuns(usize),
@@ -119,7 +122,7 @@ impl Error {
             Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
             Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotListed(_) | Self::TooBusy(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::Timeout(_) | Self::Abandoned => StatusCode::GATEWAY_TIMEOUT,
             Self::Cluster { source, .. } | Self::NoLog { source, .. } => match source {
                 kube::Error::Api(status) if status.code == 403 => StatusCode::FORBIDDEN,
                 _ => StatusCode::BAD_GATEWAY,

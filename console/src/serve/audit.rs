@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tokio::sync::mpsc;
+
 use crate::error::Error;
 
 /// Characters of a name that are repeated.
@@ -28,6 +30,34 @@ impl Audit {
         };
         let order = order.chars().take(NAME_AT_MOST).collect();
         Self { user: user.to_owned(), order, object, outcome }
+    }
+}
+
+/// An order under way. A request that ends before its answer, because the browser left or the time is up, may have changed
+/// the object all the same, and the audit says so.
+pub(super) struct Pending {
+    audits: mpsc::Sender<Audit>,
+    audit: Option<Audit>,
+}
+
+impl Pending {
+    pub(super) fn new(audits: mpsc::Sender<Audit>, user: &str, order: &str, object: &str) -> Self {
+        let unknown: Result<(), Error> = Err(Error::Abandoned);
+        Self { audits, audit: Some(Audit::of(user, order, object.to_owned(), &unknown)) }
+    }
+
+    /// The outcome is known.
+    pub(super) fn disarm(mut self) {
+        self.audit = None;
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(audit) = self.audit.take() {
+            // Nothing can wait here; a full queue drops it.
+            let _ = self.audits.try_send(audit);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Answers what sends something: orders, and texts for a dry run. Changes only what a user orders.
 
+use std::future::Future;
+
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use kube::Client;
 use serde_json::Value;
 use vela_runtime::clock;
 
-use super::audit::Audit;
+use super::audit::{Audit, Pending};
 use super::console::{Console, Inner};
 use crate::answer::{Body, html, json, response, whole};
 use crate::data::dry_run::{self, DryRun};
@@ -86,8 +88,7 @@ impl Console {
             steering::steer(client, (namespace, name), order, manager).await
         };
         let step = step.map(|step| format!(" of step {step}")).unwrap_or_default();
-        self.audited(&format!("{order}{step}"), format!("Application {namespace}/{name}"), steered.await)
-            .await
+        self.audited(&format!("{order}{step}"), format!("Application {namespace}/{name}"), steered).await
     }
 
     /// Carries out what a user orders a rollout to do, where the console was started for that.
@@ -109,7 +110,7 @@ impl Console {
             rollout_orders::steer(client, (namespace, name, rollout), order, manager).await
         };
         let rollout: String = rollout.chars().take(253).collect();
-        self.audited(order, format!("AppRollout {namespace}/{rollout}"), steered.await).await
+        self.audited(order, format!("AppRollout {namespace}/{rollout}"), steered).await
     }
 
     /// The client and the field manager that write.
@@ -126,12 +127,19 @@ impl Console {
     }
 
     /// The result of an order, told before it is answered.
-    async fn audited<T>(&self, order: &str, object: String, result: Result<T, Error>) -> Result<T, Error> {
+    async fn audited<T>(
+        &self,
+        order: &str,
+        object: String,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         let options = &self.inner.options;
-        if let Some(audits) = &options.audit {
-            // A receiver that is gone has ended with its program.
-            let _ = audits.send(Audit::of(&options.user, order, object, &result)).await;
-        }
+        let Some(audits) = &options.audit else { return work.await };
+        let pending = Pending::new(audits.clone(), &options.user, order, &object);
+        let result = work.await;
+        pending.disarm();
+        // A receiver that is gone has ended with its program.
+        let _ = audits.send(Audit::of(&options.user, order, object, &result)).await;
         result
     }
 

@@ -1,7 +1,13 @@
 //! Rollouts of an application: which they are, how far their batches are, and the picture of them.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use http::{Method, Request};
+use kube::Client;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
+use tower::ServiceExt as _;
 use vela_console::{Audit, Options};
 
 use crate::cluster::{Cluster, FORM, application};
@@ -241,4 +247,33 @@ async fn a_console_that_only_reads_steers_no_rollout() {
     let (_, page) = cluster.text(PAGE).await;
     assert!(page.contains("--allow-changes") && !page.contains("<form"), "{page}");
     assert_eq!(plan(&cluster).await, before);
+}
+
+#[tokio::test]
+async fn an_order_that_a_browser_left_is_audited_as_unknown() {
+    let mut cluster = cluster().await;
+    let (reached, service) = (Arc::new(Notify::new()), cluster.service());
+    let asked = reached.clone();
+    let hanging = tower::service_fn(move |request: Request<kube::client::Body>| {
+        let (service, asked) = (service.clone(), asked.clone());
+        async move {
+            if request.method() == Method::PATCH {
+                asked.notify_one();
+                return std::future::pending().await;
+            }
+            let answer = service.oneshot(request).await?;
+            Ok::<_, Infallible>(answer.map(crate::cluster::boxed))
+        }
+    });
+    let (audit, mut audits) = mpsc::channel(1);
+    let changes_as = Some("vela-cli".to_owned());
+    let options = Options { changes_as, audit: Some(audit), ..Options::default() };
+    cluster.serve(Client::new(hanging, "default"), options).await;
+    let path = format!("{ROLLOUTS}/canary/pause");
+    tokio::select! {
+        answer = cluster.post(&path, &[TOKEN], "") => panic!("{answer:?}"),
+        () = reached.notified() => {}
+    }
+    let audit = audits.recv().await.unwrap();
+    assert!(audit.outcome.contains("may have carried it out"), "{audit}");
 }
