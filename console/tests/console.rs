@@ -5,6 +5,8 @@
 mod accessibility;
 #[path = "console/answers.rs"]
 mod answers;
+#[path = "console/clients.rs"]
+mod clients;
 #[path = "console/cluster.rs"]
 mod cluster;
 #[path = "console/dry_run.rs"]

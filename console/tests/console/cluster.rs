@@ -29,8 +29,13 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 fn access() -> Access {
+    access_of(HOST.parse().unwrap())
+}
+
+/// The secrets of a console at this address.
+pub(crate) fn access_of(address: std::net::SocketAddr) -> Access {
     let secrets = Secrets { link: "token".into(), session: "session".into(), form: FORM.into() };
-    Access::new(secrets, HOST.parse().unwrap())
+    Access::new(secrets, address)
 }
 
 pub(crate) struct Cluster {
