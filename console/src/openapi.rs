@@ -5,6 +5,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::data::Health;
+use crate::data::api_2021::Answer;
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
 use crate::data::definitions::{DefinitionList, Described};
 use crate::data::dry_run::DryRun;
@@ -19,6 +20,7 @@ use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::data::workflow::Workflow;
 use crate::route::{Endpoint, ROUTES, Route};
+use crate::routes_2021::ROUTES_2021;
 use crate::submit::MANIFESTS;
 
 /// Where the API begins; what is elsewhere is for people.
@@ -32,7 +34,7 @@ pub(crate) fn document() -> Value {
     });
     let mut schemas = settings.into_generator();
     let mut paths = Map::new();
-    for route in ROUTES.iter().filter(|route| route.path.starts_with(API)) {
+    for route in ROUTES.iter().chain(&ROUTES_2021).filter(|route| route.path.starts_with(API)) {
         let mut operation = operation(route, &mut schemas);
         let method = if route.endpoint.allow() == "POST" { "post" } else { "get" };
         if method == "post" {
@@ -71,17 +73,28 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     });
     let (media, schema) = answer(route.endpoint, schemas);
     json!({
-        "operationId": format!("{:?}", route.endpoint),
+        "operationId": identifier(route),
         "summary": route.summary,
         "parameters": in_path.chain(in_query).collect::<Vec<_>>(),
         "responses": {
             "200": {"description": route.summary, "content": {media: {"schema": schema}}},
             "default": {
                 "description": "Why there is no such answer",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}},
+                "content": {"application/json": {"schema": failure(route.endpoint)}},
             },
         },
     })
+}
+
+/// The name of an operation; two paths of early 2021 say the same.
+fn identifier(route: &Route) -> String {
+    match route.endpoint {
+        Endpoint::Of2021(resource) if route.path.ends_with("/components") && route.path.contains("{app}") => {
+            format!("{resource:?}Components2021")
+        }
+        Endpoint::Of2021(resource) => format!("{resource:?}2021"),
+        endpoint => format!("{endpoint:?}"),
+    }
 }
 
 fn takes_manifest(operation: &mut Value) {
@@ -124,6 +137,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
         Endpoint::DryRun => of::<DryRun>(schemas),
+        Endpoint::Of2021(_) => of::<Answer>(schemas),
         Endpoint::SteerRollout => of::<Ordered>(schemas),
         Endpoint::Explain => of::<Explanation>(schemas),
         Endpoint::Rollouts => of::<RolloutList>(schemas),
@@ -137,6 +151,17 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         _ => json!({"type": "object"}),
     };
     ("application/json", schema)
+}
+
+/// The schema of a failure.
+fn failure(endpoint: Endpoint) -> Value {
+    match endpoint {
+        Endpoint::Of2021(_) => json!({
+            "type": "object",
+            "properties": {"code": {"type": "integer"}, "data": {"type": "string"}, "error": {"type": "string"}},
+        }),
+        _ => json!({"$ref": "#/components/schemas/Status"}),
+    }
 }
 
 /// Written by hand: Kubernetes owns it.

@@ -1,7 +1,7 @@
 //! The part of a URL behind `?`, read: names and values, decoded.
 
 use crate::error::Error;
-use crate::route::is_name;
+use crate::find::is_name;
 
 /// The server reads no more of a query: longer ones are not meant well.
 const LENGTH_AT_MOST: usize = 4096;

@@ -1,8 +1,4 @@
-//! The table of all paths, and the endpoint that a path stands for.
-
-use std::collections::BTreeMap;
-
-use crate::error::Error;
+//! The table of all paths of today, each with its endpoint.
 
 /// The endpoint of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +73,47 @@ pub(crate) enum Endpoint {
     WatchRollouts,
     /// This table as an OpenAPI document, for programs.
     OpenApi,
+    /// A resource of the REST API of early 2021.
+    Of2021(Of2021),
+}
+
+/// A resource of the REST API of early 2021.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of2021 {
+    /// The environments.
+    Environments,
+    /// One of them.
+    Environment,
+    /// The applications of an environment.
+    Applications,
+    /// One of them with its components.
+    Application,
+    /// One component.
+    Component,
+    /// The types of components.
+    ComponentTypes,
+    /// One of them.
+    ComponentType,
+    /// The WorkloadDefinitions.
+    WorkloadTypes,
+    /// One of them.
+    WorkloadType,
+    /// The types of traits.
+    Traits,
+    /// One of them.
+    Trait,
+    /// The ScopeDefinitions.
+    Scopes,
+    /// One of them.
+    Scope,
+    /// The capability centers.
+    CapabilityCenters,
+    /// What is installed.
+    Capabilities,
+    /// The schema of the parameters of a type.
+    Schema,
+    /// The version.
+    Version,
 }
 
 impl Endpoint {
@@ -293,83 +330,3 @@ pub(crate) const ROUTES: [Route; 35] = [
     ),
     route(Endpoint::OpenApi, "/api/openapi.json", &[], "This description (OpenAPI 3.1)"),
 ];
-
-/// The names in a path.
-#[derive(Debug, Default)]
-pub(crate) struct Names(BTreeMap<&'static str, String>);
-
-impl Names {
-    /// The name at `{part}`; empty where the path has no such part.
-    pub(crate) fn get(&self, part: &str) -> &str {
-        self.0.get(part).map_or("", String::as_str)
-    }
-}
-
-/// The route of a path. Names are DNS names, so nothing in a path needs decoding.
-pub(crate) fn find(path: &str) -> Result<(&'static Route, Names), Error> {
-    for route in &ROUTES {
-        if let Some(names) = matched(route.path, path) {
-            return match names.0.iter().find(|(_, name)| !is_name(name)) {
-                None => Ok((route, names)),
-                Some((part, name)) => {
-                    let name: String = name.chars().take(100).collect();
-                    Err(Error::NotFound(format!(
-                        "{name:?} cannot be a {part}: names have a-z, 0-9, '-' and '.'"
-                    )))
-                }
-            };
-        }
-    }
-    Err(Error::NotFound("there is nothing at this path; see / and /api/openapi.json".to_owned()))
-}
-
-fn matched(template: &'static str, path: &str) -> Option<Names> {
-    let mut names = Names::default();
-    let mut parts = path.split('/');
-    for wanted in template.split('/') {
-        let part = parts.next()?;
-        match wanted.strip_prefix('{').and_then(|wanted| wanted.strip_suffix('}')) {
-            Some(name) => {
-                names.0.insert(name, part.to_owned());
-            }
-            None if wanted == part => {}
-            None => return None,
-        }
-    }
-    parts.next().is_none().then_some(names)
-}
-
-/// Whether a text can be the name of an object: what cannot be one never reaches the API server.
-pub(crate) fn is_name(text: &str) -> bool {
-    const LONGEST: usize = 253;
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
-    !text.is_empty()
-        && text.len() <= LONGEST
-        && text.chars().all(plain)
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_stand_for_endpoints() {
-        let endpoint = |path| find(path).ok().map(|(route, _)| route.endpoint);
-        assert_eq!(endpoint("/"), Some(Endpoint::OverviewPage));
-        assert_eq!(endpoint("/api/v1/applications"), Some(Endpoint::Applications));
-        let (route, names) = find("/api/v1/namespaces/a/applications/b/tree").unwrap();
-        assert_eq!((route.endpoint, names.get("namespace"), names.get("name")), (Endpoint::Tree, "a", "b"));
-        for path in ["", "//", "/api", "/api/v1/applications/", "/assets/../enter", "/assets/console.css/x"] {
-            assert_eq!(endpoint(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_a_name_is_not_asked_for() {
-        for name in vela_testkit::hostile::NAMES.into_iter().chain(["", "<script>", "A"]) {
-            let found = find(&format!("/api/v1/namespaces/default/applications/{name}"));
-            assert!(matches!(found, Err(Error::NotFound(_))), "{name:?}");
-        }
-    }
-}

@@ -5,6 +5,8 @@
 mod accessibility;
 #[path = "console/answers.rs"]
 mod answers;
+#[path = "console/api_2021.rs"]
+mod api_2021;
 #[path = "console/clients.rs"]
 mod clients;
 #[path = "console/cluster.rs"]

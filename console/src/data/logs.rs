@@ -13,8 +13,8 @@ use vela_runtime::{Discovery, pod_log};
 
 use crate::data::tree::{Tree, below};
 use crate::error::Error;
+use crate::find::is_name;
 use crate::query::Query;
-use crate::route::is_name;
 use crate::text;
 
 /// Containers whose logs are read at once: each needs a connection to the cluster.

@@ -1,5 +1,6 @@
 //! What the cluster says, as the types that the REST API answers with and the pages show.
 
+pub(crate) mod api_2021;
 pub(crate) mod applications;
 pub(crate) mod definitions;
 pub(crate) mod dry_run;

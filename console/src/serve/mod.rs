@@ -3,6 +3,7 @@
 mod audit;
 mod console;
 mod read;
+mod read_2021;
 mod send;
 
 use std::convert::Infallible;
@@ -19,12 +20,33 @@ pub use self::console::{Console, Options};
 use self::send::{BoxError, Sent, see};
 use crate::answer::{Body, failure, html, whole};
 use crate::error::Error;
+use crate::find::find;
 use crate::pages;
 use crate::query::Query;
-use crate::route::{self, Endpoint, READS};
+use crate::route::{Endpoint, READS};
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);
+
+/// The form of a failure.
+enum Speaks {
+    /// A Status.
+    Kubernetes,
+    /// That of the REST API of early 2021.
+    As2021,
+    /// A page.
+    Html,
+}
+
+impl Speaks {
+    fn of(path: &str) -> Self {
+        match path.strip_prefix("/api/") {
+            None => Self::Html,
+            Some(rest) if rest.starts_with("v1/") || rest == "openapi.json" => Self::Kubernetes,
+            Some(_) => Self::As2021,
+        }
+    }
+}
 
 impl Console {
     async fn respond<B: Sent>(&self, parts: &Parts, body: B) -> Response<Body>
@@ -34,9 +56,10 @@ impl Console {
         let mut answer = match self.answer(parts, body).await {
             Ok(answer) => answer,
             Err(error) => {
-                let mut answer = match parts.uri.path().starts_with("/api/") {
-                    true => failure(&error),
-                    false => html(error.status(), pages::failure(&error)),
+                let mut answer = match Speaks::of(parts.uri.path()) {
+                    Speaks::Kubernetes => failure(&error),
+                    Speaks::As2021 => read_2021::failure(&error, parts),
+                    Speaks::Html => html(error.status(), pages::failure(&error)),
                 };
                 if let Some(allow) = error.allow() {
                     answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
@@ -57,7 +80,7 @@ impl Console {
         let Parts { method, uri, headers, .. } = parts;
         let access = &self.inner.access;
         access.host(uri, headers)?;
-        let found = route::find(uri.path());
+        let found = find(uri.path());
         let allow = found.as_ref().map_or(READS, |(route, _)| route.endpoint.allow());
         if !allow.split(", ").any(|allowed| allowed == method.as_str()) {
             return Err(Error::MethodNotAllowed(allow));

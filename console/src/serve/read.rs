@@ -9,9 +9,10 @@ use crate::data::logs::{self, Wanted};
 use crate::data::tree::Tree;
 use crate::data::{Health, definitions, events, revisions};
 use crate::error::Error;
+use crate::find::{Names, is_name};
 use crate::pages::Written;
 use crate::query::Query;
-use crate::route::{Endpoint, Names, is_name};
+use crate::route::Endpoint;
 use crate::{openapi, pages, stream};
 
 impl Console {
@@ -148,6 +149,7 @@ impl Console {
                 let written = Written { namespace: self.namespace_of_run(query)?, ..Written::default() };
                 page(pages::dry_run(self.inner.access.form_token(), &written, None))
             }
+            Endpoint::Of2021(resource) => self.at_2021(resource, names).await,
             // What only sends was answered before.
             Endpoint::Enter | Endpoint::DryRun | Endpoint::Steer | Endpoint::SteerRollout => {
                 Err(Error::NoSession)

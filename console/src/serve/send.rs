@@ -15,9 +15,10 @@ use crate::data::rollout_orders::{self, Ordered};
 use crate::data::steering;
 use crate::data::view::view;
 use crate::error::Error;
+use crate::find::{Names, is_name};
 use crate::pages::Written;
 use crate::query::Query;
-use crate::route::{Endpoint, Names, is_name};
+use crate::route::Endpoint;
 use crate::{pages, submit};
 
 impl Console {

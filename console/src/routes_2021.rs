@@ -1,0 +1,41 @@
+//! The paths of the REST API of early 2021 that are read; its clients find what they looked for there.
+
+use crate::route::{Endpoint, Of2021, Route};
+
+const fn route(resource: Of2021, path: &'static str, summary: &'static str) -> Route {
+    Route { endpoint: Endpoint::Of2021(resource), path, query: &[], summary }
+}
+
+/// Every path of it, without the `/` that may stand at its end.
+pub(crate) const ROUTES_2021: [Route; 18] = [
+    route(Of2021::Environments, "/api/envs", "Environments: namespaces that are marked as one, and default"),
+    route(Of2021::Environment, "/api/envs/{env}", "One environment, in a list"),
+    route(Of2021::Applications, "/api/envs/{env}/apps", "Applications of an environment, newest first"),
+    route(Of2021::Application, "/api/envs/{env}/apps/{app}", "One application with its components"),
+    route(
+        Of2021::Application,
+        "/api/envs/{env}/apps/{app}/components",
+        "One application with its components",
+    ),
+    route(Of2021::Component, "/api/envs/{env}/apps/{app}/components/{component}", "One component"),
+    route(Of2021::ComponentTypes, "/api/components", "Types of components"),
+    route(Of2021::ComponentType, "/api/components/{name}", "One type of components with its parameters"),
+    route(Of2021::WorkloadTypes, "/api/workloads", "WorkloadDefinitions"),
+    route(Of2021::WorkloadType, "/api/workloads/{name}", "One WorkloadDefinition with its parameters"),
+    route(Of2021::Traits, "/api/traits", "Types of traits"),
+    route(Of2021::Trait, "/api/traits/{name}", "One type of traits with its parameters"),
+    route(Of2021::Scopes, "/api/scopes", "ScopeDefinitions"),
+    route(Of2021::Scope, "/api/scopes/{name}", "One ScopeDefinition"),
+    route(
+        Of2021::CapabilityCenters,
+        "/api/capability-centers",
+        "Capability centers, of which there are none",
+    ),
+    route(Of2021::Capabilities, "/api/capabilities", "Types of components and traits that are installed"),
+    route(
+        Of2021::Schema,
+        "/api/definitions/{name}",
+        "The OpenAPI schema of the parameters of a type, as a text",
+    ),
+    route(Of2021::Version, "/api/version", "The version of this program"),
+];

@@ -1,0 +1,85 @@
+//! Answers the REST API of early 2021: what is read, in the bodies that its clients know.
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use serde_json::json;
+use vela_engine::DefinitionKind;
+
+use super::console::{Console, Inner};
+use crate::answer::{self, Body};
+use crate::data::api_2021::{self, Answer};
+use crate::data::applications::{Filter, Summary};
+use crate::error::Error;
+use crate::find::{Names, find};
+use crate::route::Of2021;
+
+/// Applications of an environment that are listed.
+const APPLICATIONS_AT_MOST: usize = 5_000;
+
+/// A failure: the sentence under `data`, and where there is no such path, under `error`.
+pub(super) fn failure(error: &Error, parts: &Parts) -> Response<Body> {
+    let (status, path) = (error.status(), parts.uri.path());
+    let body = match find(path) {
+        Err(_) if status == StatusCode::NOT_FOUND => {
+            let path: String = path.chars().take(200).collect();
+            json!({"error": format!("'{}' against '{path}' is not supported", parts.method)})
+        }
+        _ => json!({"code": status.as_u16(), "data": error.to_string()}),
+    };
+    answer::json(status, &body)
+}
+
+impl Console {
+    pub(super) async fn at_2021(&self, resource: Of2021, names: &Names) -> Result<Response<Body>, Error> {
+        let Inner { client, options, .. } = &*self.inner;
+        let own = options.namespace.as_deref();
+        let (namespace, name) = (own.unwrap_or("default"), names.get("name"));
+        let types = |kind| api_2021::types(client, namespace, kind);
+        let one = |kind| api_2021::type_of(client, namespace, kind, name);
+        let data = match resource {
+            Of2021::Environments => json!(api_2021::environments(client, own, None).await?),
+            Of2021::Environment => {
+                json!(api_2021::environments(client, own, Some(names.get("env"))).await?)
+            }
+            Of2021::Applications => api_2021::applications(&self.of_environment(names).await?),
+            Of2021::Application => api_2021::application(&self.of_name(names).await?),
+            Of2021::Component => api_2021::component(&self.of_name(names).await?, names.get("component"))?,
+            Of2021::ComponentTypes => json!(types(DefinitionKind::Component).await?),
+            Of2021::ComponentType => one(DefinitionKind::Component).await?,
+            Of2021::WorkloadTypes => json!(types(DefinitionKind::Workload).await?),
+            Of2021::WorkloadType => one(DefinitionKind::Workload).await?,
+            Of2021::Traits => json!(types(DefinitionKind::Trait).await?),
+            Of2021::Trait => one(DefinitionKind::Trait).await?,
+            Of2021::Scopes => json!(types(DefinitionKind::Scope).await?),
+            Of2021::Scope => one(DefinitionKind::Scope).await?,
+            // What was fetched from a center is applied with `vela up` today.
+            Of2021::CapabilityCenters => json!([]),
+            Of2021::Capabilities => {
+                let mut all = types(DefinitionKind::Component).await?;
+                all.extend(types(DefinitionKind::Trait).await?);
+                json!(all)
+            }
+            Of2021::Schema => api_2021::schema(client, namespace, name).await?,
+            Of2021::Version => json!({"version": env!("CARGO_PKG_VERSION")}),
+        };
+        Ok(answer::json(StatusCode::OK, &Answer::of(data)))
+    }
+
+    /// The applications of the environment that is named.
+    async fn of_environment(&self, names: &Names) -> Result<Vec<Summary>, Error> {
+        let Inner { client, options, applications, .. } = &*self.inner;
+        let own = options.namespace.as_deref();
+        let all = api_2021::environments(client, own, Some(names.get("env"))).await?;
+        let namespace = all.into_iter().next().map(|environment| environment.namespace);
+        applications.listed().await?;
+        let filter = Filter { namespace, ..Filter::default() };
+        Ok(applications.page(&filter, None, APPLICATIONS_AT_MOST)?.items)
+    }
+
+    async fn of_name(&self, names: &Names) -> Result<Summary, Error> {
+        let (env, app) = (names.get("env"), names.get("app"));
+        let all = self.of_environment(names).await?;
+        let found = all.into_iter().find(|one| one.metadata.name == app);
+        found.ok_or_else(|| Error::NotFound(format!("the environment {env} has no application {app:?}")))
+    }
+}
