@@ -17,7 +17,7 @@ mod suites {
     pub(crate) mod process;
     mod rights;
     pub(crate) mod rights_bench;
-    mod rollouts;
+    pub(crate) mod rollouts;
     mod schemas;
     mod sentry;
     pub(crate) mod sentry_bench;

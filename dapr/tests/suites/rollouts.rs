@@ -20,7 +20,7 @@ fn run<F: Future<Output = ()>>(scenario: impl FnOnce(Cluster) -> F) {
 }
 
 /// As Argo installs it, without the schema of its fields.
-fn kind() -> Value {
+pub(crate) fn kind() -> Value {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

@@ -22,6 +22,9 @@ pub(crate) const DAPR: Operator = Operator {
         rule("apps", &["deployments", "statefulsets"], READ),
         // Where an API server asks for the right to block the deletion of an owner.
         rule("apps", &["deployments/finalizers", "statefulsets/finalizers"], &["update"]),
+        // Where the cluster has Rollouts of Argo.
+        rule("argoproj.io", &["rollouts"], READ),
+        rule("argoproj.io", &["rollouts/finalizers"], &["update"]),
         rule("", &["services"], READ_MAKE),
         // Sidecars are given them, and the values that they name.
         rule(
@@ -48,7 +51,7 @@ pub(crate) const DAPR: Operator = Operator {
             &["get", "list", "create", "patch"],
         ),
         rule("admissionregistration.k8s.io", &["validatingwebhookconfigurations"], &["list"]),
-        rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get", "list", "patch"]),
+        rule("apiextensions.k8s.io", &["customresourcedefinitions"], &["get", "list", "watch", "patch"]),
         rule("events.k8s.io", &["events"], &["create", "patch"]),
     ],
     home: &[LEASE, CERTIFICATE, rule("", &["configmaps"], &["get", "create", "patch"])],
