@@ -20,7 +20,7 @@ use crate::serving::{LABEL, LOOK_EVERY, MANAGER, ServedNames};
 /// Where an API server asks.
 pub const INJECT_PATH: &str = "/mutate";
 /// The Service under which API servers reach us, and the name of the registration: those of Dapr's own injector.
-const INJECTOR_SERVICE: &str = "dapr-sidecar-injector";
+pub(crate) const INJECTOR_SERVICE: &str = "dapr-sidecar-injector";
 const WEBHOOK: &str = "sidecar-injector.dapr.io";
 /// Field manager of the registration; the authority in it has another.
 const REGISTRAR: &str = "vela-dapr-injector";

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use vela_runtime::events::{self, EventRecorder};
 use vela_runtime::{Action, Api, Applier, Controller, Discovery, Failure, Key, Reconciler, apply, clock};
 
+use crate::admission::INJECTOR_SERVICE;
 use crate::controller::FIELD_MANAGER;
 use judgement::{Judgement, PATCHED, UNMARKED, judge};
 use restarts::Restarts;
@@ -30,6 +31,8 @@ const INJECTOR: &str = "app=dapr-sidecar-injector";
 const INJECTORS_AT_MOST: u32 = 20;
 /// How often it is looked whether there is an injector.
 const INJECTOR_EVERY: Duration = Duration::from_secs(5);
+/// The same where this process is the injector: it registers itself soon after its start.
+const REGISTERED_EVERY: Duration = Duration::from_secs(1);
 /// Pods in one answer of the API server, and pages in one round.
 const PAGE: u32 = 500;
 const PAGES_AT_MOST: usize = 1000;
@@ -103,6 +106,8 @@ struct State {
     next_restart: Option<Instant>,
     rounds: u64,
     restarts: Restarts,
+    /// The injector of this process was registered when it was last looked.
+    registered: bool,
 }
 
 struct Rounds {
@@ -127,9 +132,13 @@ impl Reconciler for Rounds {
             if let Some(left) = left(state.next_round) {
                 return Ok(Action::RequeueAfter(left));
             }
-            if !self.is_injected().await? {
+            if !self.is_injected(&mut state).await? {
                 tracing::debug!("no injector is ready; the watchdog waits for one");
-                return Ok(Action::RequeueAfter(INJECTOR_EVERY));
+                return Ok(Action::RequeueAfter(if self.injects {
+                    REGISTERED_EVERY
+                } else {
+                    INJECTOR_EVERY
+                }));
             }
             let begun = Instant::now();
             self.round(&mut state).await?;
@@ -168,14 +177,26 @@ impl Rounds {
     }
 
     /// Whether new pods get sidecars: without an injector, a restart would only be an outage.
-    async fn is_injected(&self) -> Result<bool, Failure> {
+    async fn is_injected(&self, state: &mut State) -> Result<bool, Failure> {
         if self.injects {
-            return Ok(true);
+            // API servers know a registration a moment after it was written: the second look counts.
+            let before = std::mem::replace(&mut state.registered, self.is_registered().await?);
+            return Ok(before && state.registered);
         }
         let params = ListParams::default().labels(INJECTOR).limit(INJECTORS_AT_MOST);
         let found = self.api("apps", "Deployment").list(&params).await?;
         let is_ready = |one: &DynamicObject| one.data["status"]["readyReplicas"].as_u64().unwrap_or(0) > 0;
         Ok(found.items.iter().any(is_ready))
+    }
+
+    /// Whether API servers are told of the injector of this process, and whom to trust there.
+    async fn is_registered(&self) -> Result<bool, Failure> {
+        let api = self.api("admissionregistration.k8s.io", "MutatingWebhookConfiguration");
+        let Some(found) = api.get_opt(INJECTOR_SERVICE).await? else { return Ok(false) };
+        let webhooks = found.data["webhooks"].as_array();
+        Ok(webhooks.is_some_and(|all| {
+            !all.is_empty() && all.iter().all(|one| one["clientConfig"]["caBundle"].is_string())
+        }))
     }
 
     /// Looks at every pod once. What is only said is said at once; what is to be done waits: labels before restarts, which take time.
