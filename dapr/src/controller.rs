@@ -158,8 +158,9 @@ impl Reconciler for SidecarReconciler {
             Ok(desired) => desired,
             Err(message) => return self.refuse(&live, CANNOT_SERVE, message).await,
         };
-        let desired: DynamicObject = serde_json::from_value(desired).map_err(Failure::terminal)?;
-        match self.write(&workload, &sidecar, &desired, known).await {
+        let mut desired: DynamicObject = serde_json::from_value(desired).map_err(Failure::terminal)?;
+        let recorded = service::note(&mut desired, known.as_deref());
+        match self.write(&workload, &sidecar, &desired, (known, recorded)).await {
             Ok(()) => Ok(Action::Done),
             Err(error) => match error.retry() {
                 Retry::Conflict | Retry::BackOff(_) => Err(Failure::retry(error)),
@@ -193,7 +194,7 @@ impl SidecarReconciler {
         workload: &Workload,
         sidecar: &Sidecar,
         desired: &DynamicObject,
-        known: Option<Arc<DynamicObject>>,
+        (known, recorded): (Option<Arc<DynamicObject>>, bool),
     ) -> Result<(), apply::Error> {
         let guard = |live: &DynamicObject| service::may_change(live, workload, sidecar);
         let (mut known, mut replaced) = (known, false);
@@ -214,7 +215,7 @@ impl SidecarReconciler {
             replaced = true;
         }
         let applied =
-            self.context.applier.apply_seen(desired, known, false, Conflicts::Force, &guard).await?;
+            self.context.applier.apply_seen(desired, known, recorded, Conflicts::Force, &guard).await?;
         match applied.outcome {
             Outcome::Created => self.context.metrics.created(&sidecar.app_id),
             Outcome::Configured => self.context.metrics.updated(&sidecar.app_id),

@@ -2,11 +2,13 @@
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
-use vela_runtime::owner;
+use vela_runtime::{apply, owner};
 
 use crate::annotations::{APP_ID, ENABLED, HTTP_PORT, Sidecar};
 use crate::workload::Workload;
 
+/// The annotation that says what was applied.
+const NOTE: &str = "dapr.io/applied";
 /// Port on which every sidecar serves its HTTP API.
 const SIDECAR_HTTP_PORT: i32 = 3500;
 
@@ -51,6 +53,16 @@ fn ports(sidecar: &Sidecar) -> Value {
         // There with metrics switched off, too: the sidecar has the port in any case.
         port("dapr-metrics", sidecar.metrics_port, sidecar.metrics_port),
     ])
+}
+
+/// Notes on a desired Service what it is, and says whether exactly that was applied to the live one: after a restart it shows that nothing
+/// of ours lingers there that is no longer wanted.
+pub(crate) fn note(desired: &mut DynamicObject, live: Option<&DynamicObject>) -> bool {
+    let hash = apply::hash(desired);
+    let noted = live.and_then(|live| live.metadata.annotations.as_ref()?.get(NOTE));
+    let same = noted == Some(&hash);
+    desired.metadata.annotations.get_or_insert_default().insert(NOTE.to_owned(), hash);
+    same
 }
 
 /// The ports as they must be, where those of a live Service are others. Server-side apply alone would leave those that
@@ -147,6 +159,16 @@ mod tests {
         assert!(made(json!({}), annotation, json!([])).is_err());
         let refused = made(label, json!({APP_ID: "other"}), json!([])).unwrap_err();
         assert!(refused.contains("another app-id"), "{refused}");
+    }
+
+    #[test]
+    fn only_a_service_that_is_wanted_as_it_was_is_noted() {
+        let workload = workload(json!({"matchLabels": {"app": "x"}}));
+        let made = |more| live(service(&workload, &sidecar(more)).unwrap());
+        let mut applied = made(&[("sidecar-svc-annotations", "a=1")]);
+        assert!(!note(&mut applied, None));
+        assert!(note(&mut made(&[("sidecar-svc-annotations", "a=1")]), Some(&applied)));
+        assert!(!note(&mut made(&[]), Some(&applied)), "an annotation is not wanted any more");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use vela_runtime::egress::EgressPolicy;
 use vela_runtime::graph::{Cause, Graph, Requeue, Run};
 use vela_runtime::{Cache, Discovery, Informer, Key, Predicate, owner as ownership};
 
+use crate::applied;
 use crate::child::{child_cause, encode, malformed, unread, value};
 use crate::defaults::Defaults;
 use crate::mutation::{Context, Mutations};
@@ -132,8 +133,9 @@ impl Operator {
     fn config_maps(&self) -> Controller {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "ConfigMap"));
         let informer = self.cache.informer(Watch::full(resource));
-        let (client, applier, defaults) = (&self.client, self.applier.clone(), self.defaults.clone());
-        let reconciler = ConfigMapReconciler::new(client.clone(), applier, informer.clone(), &defaults);
+        let stores = settings::Stores { maps: informer.clone(), made: self.configurations.clone() };
+        let reconciler =
+            ConfigMapReconciler::new(self.client.clone(), self.applier.clone(), stores, &self.defaults);
         Controller::new("harbor-configuration-configmap", reconciler)
             .watches(&informer, settings::configuring)
             .owns(&self.configurations, "", "ConfigMap")
@@ -335,9 +337,11 @@ impl Pass<'_> {
         if let Some(known) = &known {
             self.unrolled(&mut object, known);
         }
-        let desired: DynamicObject = serde_json::from_value(object).map_err(|error| malformed(id, &error))?;
+        let mut desired: DynamicObject =
+            serde_json::from_value(object).map_err(|error| malformed(id, &error))?;
+        let recorded = applied::note(&mut desired, known.as_deref());
         let guard = |live: &DynamicObject| ownership::controlled_by(live, self.owner.uid());
-        let applied = self.operator.applier.apply(&desired, known, false, Conflicts::Force, &guard).await;
+        let applied = self.operator.applier.apply(&desired, known, recorded, Conflicts::Force, &guard).await;
         let applied = applied.map_err(child_cause)?;
         self.reads.observe(&applied.object);
         let live = value(id, &applied.object).map_err(|error| malformed(id, &error))?;

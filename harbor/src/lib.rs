@@ -7,6 +7,7 @@
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod admission;
+mod applied;
 mod bcrypt;
 mod child;
 pub mod controller;

@@ -68,6 +68,13 @@ impl Cluster {
         self.operator.take().unwrap().await.unwrap().unwrap();
     }
 
+    /// Starts another operator in its place.
+    pub(crate) async fn restart_as(&mut self, process: Process) {
+        self.stop().await;
+        self.process = process;
+        self.start();
+    }
+
     pub(crate) async fn settle(&self) {
         self.pass(SETTLED_AFTER).await;
     }
@@ -171,6 +178,10 @@ fn recorded(service: &Value) -> Value {
         if !metadata[name].is_null() {
             kept[name] = metadata[name].clone();
         }
+    }
+    // What vela notes for itself, and another operator does not.
+    if let Some(annotations) = kept.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove("dapr.io/applied");
     }
     let owners = kept.get_mut("ownerReferences").and_then(Value::as_array_mut);
     for owner in owners.into_iter().flatten() {

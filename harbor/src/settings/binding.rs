@@ -18,6 +18,7 @@ use super::error::Error;
 use super::outcome::Outcome;
 use super::reads::Reads;
 use super::selection;
+use crate::applied;
 use crate::field::Field;
 use crate::owner::Owner;
 use crate::parts::{Generated, Password, kinds};
@@ -68,11 +69,11 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     let is_taken = annotations.and_then(|all| all.get(TAKEN)).is_some_and(|by| *by == taken);
     let mut object = pull_secret(owner, &name, (&server, &robot), &secret);
     if !is_taken {
-        write(reads, tools, &object).await?;
+        write(reads, tools, &object, false).await?;
         server.set_robot_secret(tools.policy, id, &secret).await?;
     }
     object["metadata"]["annotations"][TAKEN] = json!(taken);
-    write(reads, tools, &object).await?;
+    write(reads, tools, &object, is_taken).await?;
     refer(owner, tools, &account, &name).await?;
     Ok(format!("ServiceAccount {} pulls images as {}", owner.spec("serviceAccount").text()?, robot.name))
 }
@@ -111,11 +112,13 @@ fn pull_secret(owner: &Owner, name: &str, (server, robot): (&Server, &Robot), se
     })
 }
 
-async fn write(reads: &Reads<'_>, tools: &Tools<'_>, object: &Value) -> Result<(), Error> {
-    let desired: DynamicObject = serde_json::from_value(object.clone())?;
+/// `is_taken`: the Secret that is there says that the server took it, so it needs no write where its data is the same.
+async fn write(reads: &Reads<'_>, tools: &Tools<'_>, object: &Value, is_taken: bool) -> Result<(), Error> {
+    let mut desired: DynamicObject = serde_json::from_value(object.clone())?;
     let known = reads.tracked.get("v1", "Secret", &Key::of(&desired)).await?;
+    let recorded = applied::note(&mut desired, known.as_deref()) && is_taken;
     let guard = |live: &DynamicObject| ownership::controlled_by(live, reads.owner.uid());
-    let applied = tools.applier.apply(&desired, known, false, Conflicts::Force, &guard).await?;
+    let applied = tools.applier.apply(&desired, known, recorded, Conflicts::Force, &guard).await?;
     reads.tracked.observe(&applied.object);
     Ok(())
 }

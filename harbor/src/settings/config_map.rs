@@ -12,6 +12,7 @@ use vela_runtime::events::{self, EventRecorder};
 use vela_runtime::{Informer, Key, owner as ownership};
 
 use super::configuration::api_name;
+use crate::applied;
 use crate::defaults::Defaults;
 use crate::parts::kinds;
 
@@ -49,32 +50,35 @@ enum Error {
     Unknown(String),
 }
 
+/// What the reconciler reads.
+pub(crate) struct Stores {
+    /// All ConfigMaps.
+    pub(crate) maps: Arc<Informer>,
+    /// All HarborConfigurations.
+    pub(crate) made: Arc<Informer>,
+}
+
 /// Makes the HarborConfigurations.
 pub(crate) struct ConfigMapReconciler {
     applier: Applier,
     events: EventRecorder,
-    informer: Arc<Informer>,
+    stores: Stores,
     /// The names of settings in a HarborConfiguration by those in Harbor's API.
     names: BTreeMap<String, String>,
 }
 
 impl ConfigMapReconciler {
-    /// A reconciler of what this informer knows.
-    pub(crate) fn new(
-        client: kube::Client,
-        applier: Applier,
-        informer: Arc<Informer>,
-        defaults: &Defaults,
-    ) -> Self {
+    /// A reconciler of what these stores know.
+    pub(crate) fn new(client: kube::Client, applier: Applier, stores: Stores, defaults: &Defaults) -> Self {
         let events = EventRecorder::new(client, "vela-harbor");
         let names = defaults.settings().map(|name| (api_name(name), name.to_owned())).collect();
-        Self { applier, events, informer, names }
+        Self { applier, events, stores, names }
     }
 }
 
 impl Reconciler for ConfigMapReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let live = self.informer.get(&key).filter(|live| live.metadata.deletion_timestamp.is_none());
+        let live = self.stores.maps.get(&key).filter(|live| live.metadata.deletion_timestamp.is_none());
         // What was made names it as its owner.
         let Some(live) = live else { return Ok(Action::Done) };
         let uid = live.metadata.uid.clone().unwrap_or_default();
@@ -86,11 +90,13 @@ impl Reconciler for ConfigMapReconciler {
                 Err(error) => Err(Failure::retry(error)),
             };
         };
-        let desired = match desired(&live, cluster, &self.names) {
-            Ok(desired) => serde_json::from_value(desired).map_err(Failure::terminal)?,
+        let mut desired = match desired(&live, cluster, &self.names) {
+            Ok(desired) => serde_json::from_value::<DynamicObject>(desired).map_err(Failure::terminal)?,
             Err(error) => return self.refuse(&live, &error.to_string()).await,
         };
-        match self.applier.apply(&desired, None, false, Conflicts::Force, &guard).await {
+        let known = self.stores.made.get(&key);
+        let recorded = applied::note(&mut desired, known.as_deref());
+        match self.applier.apply(&desired, known, recorded, Conflicts::Force, &guard).await {
             Ok(_) => Ok(Action::Done),
             Err(error @ apply::Error::Foreign { .. }) => self.refuse(&live, &error.to_string()).await,
             Err(error) => Err(Failure::retry(error)),

@@ -29,5 +29,5 @@ mod selection;
 mod server;
 
 pub(crate) use condition::{clusters_of, condition};
-pub(crate) use config_map::{ConfigMapReconciler, configuring};
+pub(crate) use config_map::{ConfigMapReconciler, Stores, configuring};
 pub(crate) use reconciler::SettingsReconciler;

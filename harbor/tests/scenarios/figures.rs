@@ -101,6 +101,34 @@ async fn requests_of_a_harbor_are_counted() {
     assert!(rolled.contains(&&"tiny-harbor-core".to_owned()), "{rolled:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restarted_operator_writes_nothing() {
+    let (mut cluster, _) = settled().await;
+    let data = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old", "namespace": NAMESPACE,
+        "annotations": {"goharbor.io/configuration": "none"}}, "data": {"config.yaml": "self_registration: false"}});
+    cluster.create(data).await;
+    cluster
+        .until((GOHARBOR, "HarborConfiguration", "old"), |found| found["status"]["status"] == "Fail")
+        .await;
+    rested(&cluster).await;
+    cluster.stop().await;
+    cluster.asked.take();
+    cluster.start();
+    let asked = rested(&cluster).await;
+    assert!(asked.iter().any(|entry| entry.path.contains("/harbors")), "it looks at everything");
+    let writes: Vec<&Entry> = asked.iter().filter(|entry| entry.writes() && !entry.is_event()).collect();
+    assert_eq!(writes, [] as [&Entry; 0]);
+
+    // What changed while it was away is written, and nothing beside.
+    cluster.stop().await;
+    let edit = json!({"binaryData": {"nginx.conf": "ZWRpdGVk"}});
+    cluster.patch("v1", "ConfigMap", "tiny-harbor-portal", false, edit).await;
+    cluster.asked.take();
+    cluster.start();
+    let asked = rested(&cluster).await;
+    assert_eq!(written(&asked), BTreeMap::from([("configmaps/tiny-harbor-portal".to_owned(), 1)]));
+}
+
 async fn templates(cluster: &Cluster, names: &[String]) -> BTreeMap<String, Value> {
     let mut templates = BTreeMap::new();
     for name in names {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 use vela_apiserver::ApiServer;
@@ -29,9 +30,10 @@ pub(crate) struct Cluster {
     client: Client,
     discovery: Discovery,
     stop: CancellationToken,
+    operator: Option<JoinHandle<()>>,
     /// What the operator asks.
     pub(crate) asked: Faults,
-    _server: ApiServer,
+    server: ApiServer,
 }
 
 impl Drop for Cluster {
@@ -70,16 +72,27 @@ impl Cluster {
         Self::on(ApiServer::builder().build().unwrap(), false).await
     }
 
+    /// A cluster whose operator has not started.
+    pub(crate) async fn without_operator() -> Self {
+        let server = ApiServer::builder().build().unwrap();
+        server.run_controllers().detach();
+        Self::prepared(server).await
+    }
+
     async fn on(server: ApiServer, runs_pods: bool) -> Self {
         if runs_pods {
             server.run_controllers().detach();
         }
+        let mut cluster = Self::prepared(server).await;
+        cluster.start();
+        cluster
+    }
+
+    async fn prepared(server: ApiServer) -> Self {
         let client = Client::new(server.service(), "default");
         let discovery = Discovery::new(client.clone());
-        let stop = CancellationToken::new();
-        let asked = Faults::new();
-        let operators = Client::new(asked.layer(server.service()), "default");
-        let cluster = Self { client, discovery, stop: stop.clone(), asked, _server: server };
+        let (stop, asked) = (CancellationToken::new(), Faults::new());
+        let cluster = Self { client, discovery, stop, operator: None, asked, server };
         for crd in vela_crds::harbor_crds().unwrap() {
             let mut crd = serde_json::to_value(crd).unwrap();
             crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
@@ -91,6 +104,14 @@ impl Cluster {
         cluster
             .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
             .await;
+        cluster
+    }
+
+    /// Starts the operator as a new process would: with empty caches and memory.
+    pub(crate) fn start(&mut self) {
+        self.stop = CancellationToken::new();
+        let (stop, operators) = (self.stop.clone(), self.asked.layer(self.server.service()));
+        let operators = Client::new(operators, "default");
         let next = AtomicU8::new(3);
         let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
         let cache = Cache::new(operators.clone());
@@ -101,8 +122,13 @@ impl Cluster {
         for controller in operator.controllers(2) {
             manager = manager.with(controller);
         }
-        tokio::spawn(async move { manager.run(stop).await.unwrap() });
-        cluster
+        self.operator = Some(tokio::spawn(async move { manager.run(stop).await.unwrap() }));
+    }
+
+    /// Lets the operator end.
+    pub(crate) async fn stop(&mut self) {
+        self.stop.cancel();
+        self.operator.take().unwrap().await.unwrap();
     }
 
     pub(crate) async fn create(&self, object: Value) {
