@@ -5,6 +5,7 @@
 //!   own that can be set back to a backup.
 //! * [`proxy`] stands between a program and an API server and makes faults; [`replica`] is a `vela-core` behind it,
 //!   [`balancer`] the one address of several.
+//! * [`operator`] is `vela-dapr` or `vela-harbor` beside a target.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
 //! * [`expected`] compares live objects with those a file describes, [`compare`] whole recorded namespaces with live ones.
 //! * [`person`] is a user with kubectl, [`contents`] everything a namespace holds.
@@ -21,6 +22,7 @@ pub mod expected;
 mod identity;
 pub mod kruise;
 pub mod objects;
+pub mod operator;
 mod output;
 pub mod passing;
 pub mod person;

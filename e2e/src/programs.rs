@@ -1,4 +1,4 @@
-//! The two programs under test: by environment, beside the test binary, or built on the spot.
+//! The programs under test, `vela` and `vela-core`, and the operators beside them: by environment, beside the test binary, or built on the spot.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +34,7 @@ fn find() -> Result<Programs> {
         core: named("VELA_CORE_BIN").unwrap_or_else(|| profile.join("vela-core")),
     };
     if !programs.vela.exists() || !programs.core.exists() {
-        build(&profile)?;
+        build(&profile, &["--package", "vela-cli", "--package", "vela-core"])?;
     }
     for path in [&programs.vela, &programs.core] {
         if !path.exists() {
@@ -60,10 +60,24 @@ fn profile_folder() -> Result<PathBuf> {
         })
 }
 
-fn build(profile: &Path) -> Result<()> {
+/// A program of another package beside `vela`, or an example (`examples/NAME`); built where it is missing.
+pub fn beside(package: &str, path: &str) -> Result<PathBuf> {
+    let profile = programs()?.vela.parent().ok_or("vela lies in no folder")?;
+    let found = profile.join(path);
+    if !found.exists() {
+        let product = match path.strip_prefix("examples/") {
+            Some(example) => ["--example", example],
+            None => ["--bin", path],
+        };
+        build(profile, &[&["--package", package], &product[..]].concat())?;
+    }
+    if found.exists() { Ok(found) } else { Err(format!("there is no program at {}", found.display()).into()) }
+}
+
+fn build(profile: &Path, words: &[&str]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--package", "vela-cli", "--package", "vela-core"]);
+    command.arg("build").args(words);
     match profile.file_name().and_then(|name| name.to_str()) {
         // The folder of the profile "dev" is called "debug".
         Some("debug") | None => {}
@@ -76,9 +90,5 @@ fn build(profile: &Path) -> Result<()> {
     }
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
     let status = command.status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("building vela and vela-core failed: {status}").into())
-    }
+    if status.success() { Ok(()) } else { Err(format!("cargo build {}: {status}", words.join(" ")).into()) }
 }

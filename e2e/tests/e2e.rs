@@ -14,8 +14,8 @@ mod candidates;
 mod changes;
 #[path = "scenarios/cut_off.rs"]
 mod cut_off;
-#[path = "scenarios/dapr.rs"]
-mod dapr;
+#[path = "scenarios/dapr_on_a_sandbox.rs"]
+mod dapr_on_a_sandbox;
 #[path = "scenarios/examples.rs"]
 mod examples;
 #[path = "scenarios/faulty.rs"]
@@ -28,6 +28,8 @@ mod foreign_kinds;
 mod guarded;
 #[path = "scenarios/killed.rs"]
 mod killed;
+#[path = "scenarios/operators/mod.rs"]
+mod operators;
 #[path = "scenarios/replay/mod.rs"]
 mod replay;
 #[path = "scenarios/replicas.rs"]

@@ -1,14 +1,13 @@
 //! The Dapr operator beside the sandbox: the session of its guide, run as it is written, and what `vela install --dapr` grants.
 
 use std::fs::File;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vela_e2e::Result;
 use vela_e2e::objects::until;
-use vela_e2e::programs::programs;
+use vela_e2e::programs::{beside, programs};
 use vela_e2e::target::{ProgramOutput, Target};
 
 use crate::{CONVERGE_DEADLINE, repository, scenario};
@@ -42,9 +41,9 @@ struct User<'a> {
 
 impl<'a> User<'a> {
     fn of(target: &'a Target) -> Result<Self> {
-        let vela = &programs()?.vela;
-        let folder = vela.parent().ok_or("vela lies in no folder")?;
-        build_beside(folder)?;
+        let operator = beside("vela-dapr", "vela-dapr")?;
+        beside("vela-dapr", "examples/sidecar")?;
+        let folder = operator.parent().ok_or("vela-dapr lies in no folder")?;
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{}:{path}", folder.display(), folder.join("examples").display());
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
@@ -161,23 +160,6 @@ fn missing(output: &str, expected: &[String]) -> Option<String> {
         })
     };
     expected.iter().find(|wanted| !lines.any(|line| says(&line, wanted))).cloned()
-}
-
-/// `vela-dapr` and the simulated sidecar, built where they are missing.
-fn build_beside(folder: &Path) -> Result<()> {
-    if folder.join("vela-dapr").exists() && folder.join("examples/sidecar").exists() {
-        return Ok(());
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let words = ["build", "--package", "vela-dapr", "--bin", "vela-dapr", "--example", "sidecar"];
-    let mut build = Command::new(cargo);
-    if let Some(target) = folder.parent() {
-        build.arg("--config").arg(format!("build.target-dir={:?}", target.display().to_string()));
-    }
-    match build.args(words).current_dir(env!("CARGO_MANIFEST_DIR")).status()?.success() {
-        true => Ok(()),
-        false => Err("building vela-dapr and its sidecar failed".into()),
-    }
 }
 
 /// The text below a heading, to the next one.
