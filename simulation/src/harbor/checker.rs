@@ -36,8 +36,6 @@ pub(super) struct Checker {
     confirmed: BTreeMap<Process, u64>,
     /// Write requests of the operator.
     pub(super) writes: u64,
-    /// Those of a status.
-    pub(super) status_writes: u64,
     /// The last of them, for messages.
     pub(super) last_write: String,
 }
@@ -53,7 +51,6 @@ impl Checker {
             foreign: BTreeSet::new(),
             confirmed: BTreeMap::new(),
             writes: 0,
-            status_writes: 0,
             last_write: String::new(),
         };
         for (resource, _) in store.resources() {
@@ -89,8 +86,6 @@ impl Checker {
                 continue;
             }
             self.writes += 1;
-            let path = request.path.split('?').next().unwrap_or_default();
-            self.status_writes += u64::from(path.ends_with("/status"));
             self.last_write = format!("{} {}", request.method, request.path);
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.1) {
                 self.judge(request, &event)?;

@@ -109,15 +109,14 @@ async fn rest(schedule: &mut Schedule) -> Result<(), Violation> {
             ));
         }
     }
-    // A new process looks at everything. It does not know what the former one applied, and may ask the server for each child
-    // whether it is as it should be; what that changes counts.
-    let before = (schedule.cluster.store().revision(), schedule.checker.status_writes);
+    // A new process looks at everything, and each child says what the former one applied.
+    let before = (schedule.cluster.store().revision(), schedule.checker.writes);
     schedule.cluster.kill();
     schedule.cluster.start();
     schedule.cluster.pass(STILL).await;
     schedule.cluster.turn();
     schedule.check()?;
-    let after = (schedule.cluster.store().revision(), schedule.checker.status_writes);
+    let after = (schedule.cluster.store().revision(), schedule.checker.writes);
     match before == after {
         true => Ok(()),
         false => {
