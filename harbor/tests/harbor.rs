@@ -5,6 +5,7 @@
 
 mod scenarios {
     mod admission;
+    mod bad_input;
     mod cluster;
     mod conversion;
     mod figures;
