@@ -9,6 +9,7 @@ mod suites {
     mod api_lists;
     mod api_slow;
     mod api_streams;
+    mod bad_input;
     pub(crate) mod cluster;
     mod conversion;
     pub(crate) mod injector;

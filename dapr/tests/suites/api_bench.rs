@@ -156,6 +156,11 @@ impl Bench {
         Self { server, authority, credentials, stop, port, operator }
     }
 
+    /// Where the operator answers sidecars.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn send(&self, method: Method, path: &str, body: &Value) -> Value {
         let (code, answer) = send(&self.server, method, path, Some(body));
         assert!(code.is_success(), "{path}: {code} {answer}");
