@@ -223,7 +223,8 @@ async fn apply_all(
                 done += 1;
                 screen.say(&format!("{} {}", describe(document, &object), applied.word()));
                 if order::is_awaited(document) {
-                    awaited.push(Awaited::published(&object, before.as_ref()));
+                    let is_unchanged = applied == Applied::Unchanged;
+                    awaited.push(Awaited { is_unchanged, ..Awaited::published(&object, before.as_ref()) });
                 }
             }
             Err(failure) => {

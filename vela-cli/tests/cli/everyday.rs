@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use crate::sandbox::until;
 use crate::{CommandOutput, PAGE, Person, site};
 
 /// A person whose application `site` has two revisions.
@@ -81,4 +82,41 @@ fn a_plan_shows_no_content_of_a_secret() {
         assert!(said.out.contains("stringData.password: \"(secret, "), "{said:?}");
         assert!(!format!("{said:?}").contains("-word"), "{said:?}");
     }
+}
+
+#[test]
+fn a_failure_that_is_mended_meanwhile_is_not_told_again() {
+    let person = Person::new();
+    person.write(
+        "app.yaml",
+        "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: site}\nspec:\n  components:\n  - name: foo\n    \
+         type: k8s-objects\n    properties: {objects: [{apiVersion: example.com/v1, kind: Foo, metadata: {name: foo}}]}\n",
+    );
+    // Served by another process, whose controllers saw the failure before.
+    let log = person.path("log");
+    let mut command = person.command(&["sandbox", "run"]);
+    command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut serving = command.spawn().unwrap();
+    until("it serves", || std::fs::read_to_string(&log).unwrap().contains("serves at"));
+    let up = ["up", "-f", "app.yaml", "--timeout", "60s"];
+    let unknown = "does not know kind Foo of example.com/v1: install it first";
+    person.types(&up).fails(1, &[unknown]);
+    // What stays wrong is told again, once the controller could have looked again.
+    person.types(&up).fails(1, &["Application default/site failed", unknown]);
+
+    let schema = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
+    person.write(
+        "kind.yaml",
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
+             group: example.com\n  scope: Namespaced\n  names: {{kind: Foo, plural: foos}}\n  versions:\n  - {{name: v1, served: true, \
+             storage: true, schema: {{openAPIV3Schema: {schema}}}}}\n"
+        ),
+    );
+    person.types(&["up", "-f", "kind.yaml"]).ok();
+    let said = person.types(&up).ok();
+    assert!(said.err.contains("Application default/site unchanged"), "{said:?}");
+    assert!(said.out.contains("Foo foo"), "{said:?}");
+    person.types(&["sandbox", "stop"]).ok();
+    assert_eq!(serving.wait().unwrap().code(), Some(0));
 }
