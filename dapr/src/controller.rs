@@ -148,7 +148,7 @@ impl Reconciler for SidecarReconciler {
         }
         let claims = self.context.claims.of_service(&name);
         if let Some(owner) = claims::owner_of(&claims, known.as_deref()).filter(|_| claims.len() > 1) {
-            let message = shared(&claims, owner, &sidecar.app_id);
+            let message = shared(&claims, owner, (&workload, &sidecar.app_id));
             if owner.uid != workload.uid {
                 return self.refuse(&live, SHARED, message).await;
             }
@@ -250,13 +250,13 @@ impl SidecarReconciler {
     }
 }
 
-/// The message to every workload that shares an id.
-fn shared(claims: &[Workload], owner: &Workload, app_id: &str) -> String {
+/// The message to one of the workloads that share an id.
+fn shared(claims: &[Workload], owner: &Workload, (to, app_id): (&Workload, &str)) -> String {
     /// Others named at most: a message has to fit into an event.
     const NAMED_AT_MOST: usize = 5;
     let others: Vec<String> = claims
         .iter()
-        .filter(|workload| workload.uid != owner.uid)
+        .filter(|workload| workload.uid != to.uid)
         .take(NAMED_AT_MOST)
         .map(Workload::title)
         .collect();
