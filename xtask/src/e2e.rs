@@ -99,7 +99,8 @@ fn real(scenarios: &[&str], environment: &[(&str, &str)]) -> Result<(), String> 
 
 /// The scenarios use binaries only; they must be those of this source.
 fn build_programs() -> Result<(), String> {
-    command::build(&["--package", "vela-cli", "--package", "vela-core"])
+    let packages = ["vela-cli", "vela-core", "vela-dapr", "vela-harbor"].map(|name| ["--package", name]);
+    command::build(&[packages.as_flattened(), &["--bins", "--examples"]].concat())
 }
 
 /// The program with the scenarios, beside the programs that it starts.

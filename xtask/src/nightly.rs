@@ -63,7 +63,7 @@ fn steps(minutes: u64, seed: u64) -> Result<Vec<Step>, String> {
     let mut steps = vec![Step::new(
         "build",
         &command::cargo_program(),
-        &["build", "--workspace", "--bins", "--tests"],
+        &["build", "--workspace", "--bins", "--tests", "--examples"],
         40,
         "Finished",
     )];
@@ -75,6 +75,16 @@ fn steps(minutes: u64, seed: u64) -> Result<Vec<Step>, String> {
     }
     let sabotages = ["test", "--package", "vela-simulation", "--", "--include-ignored"];
     steps.push(Step::cargo("sabotages", &sabotages, 20, "test result: ok"));
+    let watched =
+        ["test", "--package", "vela-console", "--test", "console", "--", "--include-ignored", "two_hundred"];
+    steps.push(Step::cargo("console-watched", &watched, 10, "1 passed"));
+    // It fails where a render allocates more than it is known to.
+    steps.push(Step::cargo(
+        "render",
+        &["bench", "--package", "vela-engine", "--bench", "render"],
+        20,
+        "best",
+    ));
     let words = format!("soak --minutes {soak} --seed {seed}");
     steps.push(Step::chore("soak", &words, soak + 10, "KiB")?);
     steps.push(Step::chore(
