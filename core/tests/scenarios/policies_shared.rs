@@ -50,6 +50,8 @@ async fn a_shared_object_is_written_by_one_and_goes_with_the_last() {
     let found = common(&cluster).await;
     assert_eq!((owner(&found), sharers(&found)), (&json!("first"), &list(&["first", "second"])));
     assert_eq!(found["data"]["text"], "first", "the second one only looks at it");
+    let mut annotations = found["metadata"]["annotations"].as_object().unwrap().keys();
+    assert!(annotations.all(|name| !name.contains("last-applied")), "fields have owners: {found}");
 
     // The owner writes on, and loses no sharer from the list.
     cluster

@@ -10,7 +10,7 @@ use vela_kinds::Problem;
 /// More of them are not remembered: all are forgotten, and each costs one check more. One takes 16 bytes.
 const REMEMBERED_AT_MOST: usize = 16_384;
 
-/// Valid objects, by two hashes of their content with keys of this process: nobody can make one that passes for another.
+/// Valid objects, by two hashes of their content with keys of this process, so that no template can make one that passes for another.
 #[derive(Default)]
 pub(super) struct ValidObjects {
     known: Mutex<HashSet<[u64; 2]>>,
