@@ -210,7 +210,7 @@ impl Reconciler for PartReconciler {
         if owner.kind() == CLUSTER {
             services::summarize(&owner, &verdict, &mut status);
         }
-        status_write::write(&self.operator.client, &self.resource, &live, status).await?;
+        status_write::write(&self.operator.client, &self.informer, &live, status).await?;
         match requeue {
             Requeue::Never | Requeue::WhenChanged => Ok(Action::Done),
             Requeue::After(time) => Ok(Action::RequeueAfter(time)),

@@ -1,14 +1,15 @@
 //! A status in → written on its object, where it differs.
 
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_runtime::controller::Failure;
-use vela_runtime::{Api, Key, apply};
+use vela_runtime::{Api, Informer, Key, apply};
 
-/// Writes the status where it differs.
+/// Writes the status where it differs, and gives the answer to the cache: the next reconcile compares with it, and would leave a status of
+/// before in place otherwise.
 pub(crate) async fn write(
     client: &kube::Client,
-    resource: &ApiResource,
+    informer: &Informer,
     live: &DynamicObject,
     status: Value,
 ) -> Result<(), Failure> {
@@ -19,14 +20,17 @@ pub(crate) async fn write(
     {
         return Ok(());
     }
-    let key = Key::of(live);
+    let (key, resource) = (Key::of(live), &informer.watch().resource);
     let api: Api<DynamicObject> = match key.namespace.as_str() {
         "" => Api::all_with(client.clone(), resource),
         namespace => Api::namespaced_with(client.clone(), namespace, resource),
     };
     let patch = json!({ "metadata": { "uid": live.metadata.uid }, "status": status });
     match api.patch_status(&key.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
-        Ok(_) => Ok(()),
+        Ok(written) => {
+            informer.observe(written);
+            Ok(())
+        }
         // It is gone. Where another one has its name, or it was changed just now, another look helps.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error.into()),

@@ -74,7 +74,7 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     }
     object["metadata"]["annotations"][TAKEN] = json!(taken);
     write(reads, tools, &object, is_taken).await?;
-    refer(owner, tools, &account, &name).await?;
+    refer(reads, tools, &account, &name).await?;
     Ok(format!("ServiceAccount {} pulls images as {}", owner.spec("serviceAccount").text()?, robot.name))
 }
 
@@ -124,7 +124,7 @@ async fn write(reads: &Reads<'_>, tools: &Tools<'_>, object: &Value, is_taken: b
 }
 
 /// Names the secret in the ServiceAccount, beside those that it names.
-async fn refer(owner: &Owner, tools: &Tools<'_>, account: &Value, secret: &str) -> Result<(), Error> {
+async fn refer(reads: &Reads<'_>, tools: &Tools<'_>, account: &Value, secret: &str) -> Result<(), Error> {
     let mut secrets = account["imagePullSecrets"].as_array().cloned().unwrap_or_default();
     if secrets.iter().any(|known| known["name"] == secret) {
         return Ok(());
@@ -132,11 +132,12 @@ async fn refer(owner: &Owner, tools: &Tools<'_>, account: &Value, secret: &str) 
     secrets.push(json!({ "name": secret }));
     let kind = GroupVersionKind::gvk("", SERVICE_ACCOUNT.0, SERVICE_ACCOUNT.1);
     let api: Api<DynamicObject> =
-        Api::namespaced_with(tools.client.clone(), owner.namespace(), &ApiResource::from_gvk(&kind));
+        Api::namespaced_with(tools.client.clone(), reads.owner.namespace(), &ApiResource::from_gvk(&kind));
     // The list is one value: a change since it was read is not overwritten, but tried again.
     let version = &account["metadata"]["resourceVersion"];
     let patch = json!({ "metadata": { "resourceVersion": version }, "imagePullSecrets": secrets });
     let name = account["metadata"]["name"].as_str().unwrap_or_default();
-    api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    let written = api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    reads.tracked.observe(&written);
     Ok(())
 }

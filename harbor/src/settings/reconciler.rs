@@ -49,7 +49,7 @@ impl Reconciler for SettingsReconciler {
             }
         };
         let message = status["message"].as_str().unwrap_or_default().to_owned();
-        status_write::write(&self.client, &self.resource, &live, status).await?;
+        status_write::write(&self.client, &self.informer, &live, status).await?;
         match (done, waits) {
             (true, _) => Ok(Action::RequeueAfter(AGAIN)),
             // What was read wakes it.
