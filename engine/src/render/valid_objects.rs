@@ -53,7 +53,7 @@ mod tests {
         };
         for _ in 0..2 {
             assert_eq!(valid.problems(&service(80)), []);
-            assert_eq!(valid.problems(&service(0)).len(), 1, "each time");
+            assert!(!valid.problems(&service(0)).is_empty(), "each time");
         }
         let known = |valid: &ValidObjects| valid.known.lock().unwrap().len();
         assert_eq!(known(&valid), 1);
