@@ -53,8 +53,9 @@ async fn gone(target: &Target, namespace: &str, story: &Story) -> Result<()> {
     until(&format!("{namespace} is deleted with all it made"), CONVERGE_DEADLINE, async || {
         for (api_version, kind, name) in left {
             let found = cluster.get(api_version, kind, name).await.map_err(|error| error.to_string())?;
-            if found.is_some() {
-                return Err(format!("{kind} {name} is still there"));
+            if let Some(found) = found {
+                let (metadata, status) = (&found["metadata"], &found["status"]);
+                return Err(format!("{kind} {name} is still there: {metadata}, status {status}"));
             }
         }
         Ok(())
