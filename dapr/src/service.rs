@@ -55,14 +55,9 @@ fn ports(sidecar: &Sidecar) -> Value {
     ])
 }
 
-/// Notes on a desired Service what it is, and says whether exactly that was applied to the live one: after a restart it shows that nothing
-/// of ours lingers there that is no longer wanted.
+/// Notes on a desired Service what it is, and says whether exactly that was applied to the live one.
 pub(crate) fn note(desired: &mut DynamicObject, live: Option<&DynamicObject>) -> bool {
-    let hash = apply::hash(desired);
-    let noted = live.and_then(|live| live.metadata.annotations.as_ref()?.get(NOTE));
-    let same = noted == Some(&hash);
-    desired.metadata.annotations.get_or_insert_default().insert(NOTE.to_owned(), hash);
-    same
+    apply::note(desired, live, NOTE)
 }
 
 /// The ports as they must be, where those of a live Service are others. Server-side apply alone would leave those that

@@ -15,11 +15,7 @@ pub(crate) fn note(desired: &mut DynamicObject, known: Option<&DynamicObject>) -
     if desired.types.as_ref().is_some_and(|types| types.kind == kinds::SECRET.1) {
         return known.is_some_and(|known| known.data["data"] == desired.data["data"]);
     }
-    let hash = apply::hash(desired);
-    let noted = known.and_then(|known| known.metadata.annotations.as_ref()?.get(NOTE));
-    let same = noted == Some(&hash);
-    desired.metadata.annotations.get_or_insert_default().insert(NOTE.to_owned(), hash);
-    same
+    apply::note(desired, known, NOTE)
 }
 
 #[cfg(test)]

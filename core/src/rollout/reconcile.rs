@@ -97,7 +97,7 @@ impl Ends for Revisions<'_> {
         Ok(Found { located, application })
     }
 
-    /// What cannot be read now is read later, and says then what is held.
+    /// A revision that cannot be read now may be read later; its objects say then what the rollout holds.
     fn may_release_without(&self, missing: &Missing) -> bool {
         matches!(missing, Missing::Revision(_) | Missing::Component(_))
     }

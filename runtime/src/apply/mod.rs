@@ -310,6 +310,16 @@ pub fn hash(desired: &DynamicObject) -> String {
     body(desired, true).map(|body| digest(&body)).unwrap_or_default()
 }
 
+/// Notes on a desired object what it is, in this annotation, and says whether the live one has the same note: after a restart it shows
+/// that nothing of ours lingers there that is no longer wanted. Not for Secrets, whose hash would tell of what is confidential.
+pub fn note(desired: &mut DynamicObject, live: Option<&DynamicObject>, annotation: &str) -> bool {
+    let hash = hash(desired);
+    let noted = live.and_then(|live| live.metadata.annotations.as_ref()?.get(annotation));
+    let same = noted == Some(&hash);
+    desired.metadata.annotations.get_or_insert_default().insert(annotation.to_owned(), hash);
+    same
+}
+
 /// A short hash of a text, for names that must stay apart.
 pub fn text_hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
