@@ -10,12 +10,11 @@ use vela_apiserver::store::{Entry, Event, EventKind};
 
 use crate::model::{self, OWNED, Place};
 use crate::network::{Performed, Process, identity};
+use crate::new_events;
 use crate::rollout::RolloutChecker;
 use crate::violation::Violation;
 use crate::workflow::WorkflowChecker;
 
-/// Events taken from one resource at once; a step makes a handful.
-const EVENTS_AT_MOST: usize = 4096;
 const APPLICATIONS: &str = "applications.core.oam.dev";
 const TRACKERS: &str = "resourcetrackers.core.oam.dev";
 const LEASES: &str = "leases.coordination.k8s.io";
@@ -86,7 +85,7 @@ impl Checker {
 
     /// Judge everything since the last call.
     pub(crate) fn check(&mut self, server: &ApiServer, performed: &[Performed]) -> Result<(), Violation> {
-        let mut events = self.new_events(server).into_iter().peekable();
+        let mut events = new_events::after(server, &mut self.seen).into_iter().peekable();
         for request in performed {
             // What happened before it was the user's or the cluster's doing.
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.0) {
@@ -115,24 +114,6 @@ impl Checker {
         }
         self.workflows.as_ref().map_or(Ok(()), WorkflowChecker::judge_outside)?;
         self.rollouts.as_mut().map_or(Ok(()), RolloutChecker::judge_pods)
-    }
-
-    fn new_events(&mut self, server: &ApiServer) -> Vec<Event> {
-        let store = server.store();
-        if store.revision() == self.seen {
-            return Vec::new();
-        }
-        let mut events = Vec::new();
-        for (resource, latest) in store.resources() {
-            if latest > self.seen
-                && let Ok((new, _)) = store.events_after(&resource, self.seen, EVENTS_AT_MOST)
-            {
-                events.extend(new);
-            }
-        }
-        events.sort_by_key(|event| event.revision);
-        self.seen = store.revision();
-        events
     }
 
     /// Records what is true from this event on.

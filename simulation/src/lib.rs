@@ -19,6 +19,7 @@ mod harbor;
 mod known;
 mod model;
 mod network;
+mod new_events;
 mod outside;
 mod report;
 mod rollout;

@@ -10,10 +10,9 @@ use vela_apiserver::store::{Entry, Event, EventKind};
 
 use super::model::{self, CERTIFICATES, HARBOR, HARBORS, OWNED};
 use crate::network::{Performed, Process};
+use crate::new_events;
 use crate::violation::Violation;
 
-/// Events taken from one resource at once; a step makes a handful.
-const EVENTS_AT_MOST: usize = 4096;
 /// Parts that wait for Core.
 const AFTER_CORE: [&str; 2] = ["jobservices.goharbor.io", "exporters.goharbor.io"];
 const CORES: &str = "cores.goharbor.io";
@@ -68,7 +67,7 @@ impl Checker {
 
     /// Judges everything since the last call.
     pub(super) fn check(&mut self, server: &ApiServer, performed: &[Performed]) -> Result<(), Violation> {
-        let mut events = self.new_events(server).into_iter().peekable();
+        let mut events = new_events::after(server, &mut self.seen).into_iter().peekable();
         for request in performed {
             // What happened before it was the doing of people or of the cluster.
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.0) {
@@ -94,24 +93,6 @@ impl Checker {
         }
         events.for_each(|event| self.apply(&event));
         Ok(())
-    }
-
-    fn new_events(&mut self, server: &ApiServer) -> Vec<Event> {
-        let store = server.store();
-        if store.revision() == self.seen {
-            return Vec::new();
-        }
-        let mut events = Vec::new();
-        for (resource, latest) in store.resources() {
-            if latest > self.seen
-                && let Ok((new, _)) = store.events_after(&resource, self.seen, EVENTS_AT_MOST)
-            {
-                events.extend(new);
-            }
-        }
-        events.sort_by_key(|event| event.revision);
-        self.seen = store.revision();
-        events
     }
 
     fn apply(&mut self, event: &Event) {
