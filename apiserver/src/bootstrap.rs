@@ -9,6 +9,7 @@ use crate::crd;
 use crate::object;
 use crate::state::State;
 use crate::store::{self, Change, Key, Precondition};
+use crate::verbs;
 
 /// Namespaces that every cluster has.
 const NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -22,6 +23,9 @@ pub enum BuildError {
     /// A CustomResourceDefinition in the store can no longer be read.
     #[error("stored CustomResourceDefinition {0:?} is not usable")]
     Definition(String),
+    /// A deletion that was under way when the last process ended could not be finished.
+    #[error("an unfinished deletion: {0}")]
+    Deletion(String),
 }
 
 /// Serves what the stored definitions say.
@@ -34,6 +38,11 @@ pub(crate) fn load_definitions(state: &State) -> Result<(), BuildError> {
         }
     }
     Ok(())
+}
+
+/// Finishes the deletions that the last process was in the middle of.
+pub(crate) fn resume_deletions(state: &State) -> Result<(), BuildError> {
+    verbs::resume_deletions(&state.context()).map_err(|error| BuildError::Deletion(error.message))
 }
 
 /// Makes the namespaces, service accounts and the service of the API that every cluster has.

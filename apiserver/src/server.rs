@@ -48,6 +48,7 @@ impl Builder {
         let token = self.token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
         let state = State::new(store, Registry::new(), self.clock, token, Ids::Random);
         bootstrap::load_definitions(&state)?;
+        bootstrap::resume_deletions(&state)?;
         bootstrap::create_first_objects(&state)?;
         Ok(ApiServer { state: Arc::new(state) })
     }

@@ -63,6 +63,11 @@ impl Entry {
         begins.is_some_and(|rest| rest.first() == Some(&b'"')) || self.parse()["apiVersion"] == api_version
     }
 
+    /// Whether a field of this name may be somewhere in the object, read from the text alone where there is no value.
+    pub(crate) fn mentions(&self, field: &str) -> bool {
+        std::str::from_utf8(&self.json()).is_ok_and(|text| text.contains(field))
+    }
+
     /// The resource version at which this state was written.
     pub fn revision(&self) -> u64 {
         self.revision

@@ -132,14 +132,41 @@ pub(super) fn is_ended(resource: &Resource, object: &Value) -> bool {
         && !is_graceful(object)
 }
 
-/// Removes an object whose last finalizer is gone.
-pub(super) fn remove(context: &Context<'_>, resource: &Resource, key: &Key, entry: &Entry) -> ApiResult<()> {
-    match context.store.write(key, Precondition::Revision(entry.revision()), Change::Delete) {
-        Ok(last) => removed(context, resource, &last),
-        // The client that changed it meanwhile has seen that nothing holds it, and removes it.
-        Err(store::Error::Conflict | store::Error::NotFound) => Ok(()),
+/// Removes a stored object whose last finalizer goes with this write; false if another client has changed it since. The
+/// state without finalizers is not stored before: a process that is killed between two writes would leave an object that
+/// nothing holds and no client can end.
+pub(super) fn remove(
+    context: &Context<'_>,
+    resource: &Resource,
+    key: &Key,
+    stored: &Entry,
+) -> ApiResult<bool> {
+    match context.store.write(key, Precondition::Revision(stored.revision()), Change::Delete) {
+        Ok(last) => removed(context, resource, &last).map(|()| true),
+        Err(store::Error::Conflict | store::Error::NotFound) => Ok(false),
         Err(error) => Err(ApiError::internal(error)),
     }
+}
+
+/// Goes on with the deletions that a process left unfinished which was killed in the middle of them: objects that nothing
+/// holds, as earlier releases left them, and definitions with their objects.
+pub(crate) fn resume(context: &Context<'_>) -> ApiResult<()> {
+    let catalog = context.catalog.catalog();
+    for resource in catalog.stored() {
+        for entry in context.store.list(&resource.store, None).0 {
+            // Most objects are not going, and a look at the text costs far less than a value.
+            if !entry.mentions("deletionTimestamp") {
+                continue;
+            }
+            let key = resource.key(object::namespace(&entry), object::name(&entry));
+            if is_ended(resource, &entry) {
+                remove(context, resource, &key, &entry)?;
+            } else if resource.is_definition() && object::is_deleting(&entry) {
+                empty_definition(context, resource, &key, entry)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The effects of a removal: a definition is served no longer, and the last object of a definition that is going away
@@ -205,17 +232,15 @@ fn finish_definition(
         .filter(|f| *f != DEFINITION_FINALIZER)
         .map(str::to_owned)
         .collect();
-    let held = !finalizers.is_empty();
+    if finalizers.is_empty() {
+        return match remove(context, resource, key, &now)? {
+            true => Ok(Deleted::Gone(now)),
+            false => Ok(Deleted::Waiting(now)),
+        };
+    }
     object::set_finalizers(&mut next, finalizers);
     let written = context.store.write(key, Precondition::Revision(now.revision()), Change::Put(next));
-    match written {
-        Ok(entry) if held => Ok(Deleted::Waiting(entry)),
-        Ok(entry) => {
-            remove(context, resource, key, &entry)?;
-            Ok(Deleted::Gone(entry))
-        }
-        Err(_) => Ok(Deleted::Waiting(now)),
-    }
+    Ok(Deleted::Waiting(written.unwrap_or(now)))
 }
 
 fn check_preconditions(

@@ -31,7 +31,7 @@ mod watch;
 
 pub(crate) use context::{Admission, Context};
 pub(crate) use create::{create, create_object};
-pub(crate) use delete::{Deleted, delete, delete_object};
+pub(crate) use delete::{Deleted, delete, delete_object, resume as resume_deletions};
 pub(crate) use delete_collection::delete_collection;
 pub(crate) use delete_options::DeleteOptions;
 pub(crate) use evict::evict;

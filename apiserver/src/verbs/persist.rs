@@ -52,10 +52,10 @@ pub(super) fn update(
     mut new: Value,
     options: &WriteOptions,
 ) -> ApiResult<Option<Arc<Entry>>> {
-    to_stored(resource, &mut new);
     if options.dry_run {
-        return Ok(Some(Arc::new(Entry::new(new, stored.revision()))));
+        return Ok(Some(unstored(resource, stored, new)));
     }
+    to_stored(resource, &mut new);
     match context.store.write(key, Precondition::Revision(stored.revision()), Change::Put(new)) {
         Ok(entry) => {
             serve_definition(context, resource, &entry);
@@ -64,6 +64,12 @@ pub(super) fn update(
         Err(store::Error::Conflict) => Ok(None),
         Err(error) => Err(refused(resource, &key.name, &error)),
     }
+}
+
+/// A state that is answered and not stored: of a dry run, or of a write that ends the object.
+pub(super) fn unstored(resource: &Resource, stored: &Entry, mut new: Value) -> Arc<Entry> {
+    to_stored(resource, &mut new);
+    Arc::new(Entry::new(new, stored.revision()))
 }
 
 /// A definition is served as soon as it is stored, before anybody is answered.

@@ -66,12 +66,13 @@ pub(super) fn write_changed(
         if is_unchanged(&old, &new) {
             return Ok(Written { entry: stored, created: false, warnings });
         }
-        let ended = delete::is_ended(resource, &new) && !options.dry_run;
+        let written = match delete::is_ended(resource, &new) && !options.dry_run {
+            true => delete::remove(context, resource, &key, &stored)?
+                .then(|| persist::unstored(resource, &stored, new)),
+            false => persist::update(context, resource, &key, &stored, new, options)?,
+        };
         // Another client may have been quicker: a patch is made again on top of its write.
-        if let Some(entry) = persist::update(context, resource, &key, &stored, new, options)? {
-            if ended {
-                delete::remove(context, resource, &key, &entry)?;
-            }
+        if let Some(entry) = written {
             return Ok(Written { entry, created: false, warnings });
         }
     }

@@ -14,7 +14,7 @@ use vela_apiserver::{ApiServer, Clock};
 
 use crate::verbs::{DEADLINE, client, config_map, refusal};
 
-async fn define(client: &Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
+pub(crate) async fn define(client: &Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
     let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": {
         "spec": { "type": "object", "properties": {
             "size": { "type": "integer", "minimum": 1, "default": 3 }, "note": { "type": "string" } } },
@@ -35,7 +35,7 @@ async fn define(client: &Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
     (api("v1"), api("v1alpha1"))
 }
 
-fn a_box(version: &str, name: &str, spec: Value) -> DynamicObject {
+pub(crate) fn a_box(version: &str, name: &str, spec: Value) -> DynamicObject {
     serde_json::from_value(json!({ "apiVersion": format!("example.com/{version}"), "kind": "Box",
         "metadata": { "name": name }, "spec": spec, "status": { "ignored": true } }))
     .expect("an object")
