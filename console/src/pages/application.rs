@@ -150,7 +150,7 @@ fn workflow(html: &mut Html, workflow: &Workflow) {
         html.raw("<p>").text(&workflow.message).raw("</p>");
     }
     if !workflow.go_on.is_empty() {
-        html.raw("<p class=\"note\" role=\"note\">").text(&workflow.go_on).raw("</p>");
+        html.raw("<p class=\"note\" role=\"note\">").message(&workflow.go_on).raw("</p>");
     }
     html.raw(
         "<table class=\"wide\"><caption class=\"hidden\">Steps</caption><thead><tr><th scope=\"col\">Step</th><th scope=\"col\">Type</th>\

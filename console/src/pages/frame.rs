@@ -43,5 +43,5 @@ pub(super) fn badge(html: &mut Html, health: Health) {
 
 /// A place of a part that could not be read.
 pub(super) fn unread(html: &mut Html, error: impl std::fmt::Display) {
-    html.raw("<p class=\"error\" role=\"alert\">").text(error).raw("</p>");
+    html.raw("<p class=\"error\" role=\"alert\">").message(&error.to_string()).raw("</p>");
 }

@@ -36,6 +36,18 @@ impl Html {
         self
     }
 
+    /// Text in which commands stand between backticks, as messages write them.
+    pub(super) fn message(&mut self, text: &str) -> &mut Self {
+        let mut rest = text;
+        while let Some((before, (command, after))) =
+            rest.split_once('`').and_then(|(before, open)| Some((before, open.split_once('`')?)))
+        {
+            self.text(before).raw("<code>").text(command).raw("</code>");
+            rest = after;
+        }
+        self.text(rest)
+    }
+
     /// Other HTML, of the same care.
     pub(super) fn html(&mut self, other: &Html) -> &mut Self {
         self.0.push_str(&other.0);
@@ -72,6 +84,18 @@ mod tests {
             html.finish(),
             "<p title=\"&quot;&gt;&lt;script&gt;\">a&amp;b&#39; \u{fffd}\u{fffd}\n</p>"
         );
+    }
+
+    #[test]
+    fn commands_in_messages_are_code() {
+        let shown = |text: &str| {
+            let mut html = Html::new();
+            html.message(text);
+            html.finish()
+        };
+        assert_eq!(shown("a `b <c>` d ` e"), "a <code>b &lt;c&gt;</code> d ` e");
+        assert_eq!(shown("``"), "<code></code>");
+        assert_eq!(shown("plain"), "plain");
     }
 
     #[test]

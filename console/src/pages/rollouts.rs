@@ -61,13 +61,13 @@ impl Form<'_> {
         html.raw("<form class=\"orders\" method=\"post\" action=\"").text(&self.path);
         html.raw("\"><input type=\"hidden\" name=\"token\" value=\"").text(self.token);
         html.raw("\"><input type=\"hidden\" name=\"rollout\" value=\"").text(&rollout.name).raw("\">");
-        if rollout.orders.iter().any(|order| order == "promote") {
-            html.raw("<label class=\"choice\"><input type=\"checkbox\" name=\"full\" value=\"true\"> to the end</label>");
-        }
         for order in &rollout.orders {
             html.raw("<button name=\"order\" id=\"").text(order).raw("-").text(&rollout.name);
             html.raw("\" value=\"").text(order).raw("\">").raw(label(order)).raw(" ").text(&rollout.name);
             html.raw("</button>");
+            if order == "promote" {
+                html.raw("<label class=\"choice\"><input type=\"checkbox\" name=\"full\" value=\"true\"> to the end</label>");
+            }
         }
         html.raw("</form>");
     }
@@ -104,7 +104,7 @@ fn rollout(html: &mut Html, rollout: &Rollout, form: Option<&Form<'_>>) {
     if !rollout.reason.is_empty() {
         html.raw("<p class=\"note\" role=\"note\">")
             .raw(if rollout.waiting { "It waits: " } else { "" })
-            .text(&rollout.reason)
+            .message(&rollout.reason)
             .raw("</p>");
     }
     if rollout.paused {
