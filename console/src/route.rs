@@ -266,7 +266,7 @@ pub(crate) const ROUTES: [Route; 35] = [
         Endpoint::Steer,
         "/api/v1/namespaces/{namespace}/applications/{name}/workflow/{order}",
         &["step"],
-        "Suspends, resumes, terminates or restarts the workflow; the application as it was written",
+        "Suspends, resumes, terminates or restarts the workflow, or one step of it; the application as it was written",
     ),
     route(
         Endpoint::SteerRollout,

@@ -9,6 +9,7 @@ use kube::core::GroupVersionKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use vela_engine::preview::named_workflow;
 use vela_engine::workflow::{
     self as engine, Order, RunPhase, RunStatus, RunValues, StepPhase, StepStatus, WorkflowSpec,
 };
@@ -66,7 +67,7 @@ pub(crate) struct Step {
     pub(crate) depends_on: Vec<String>,
     /// What it gives to other steps.
     pub(crate) outputs: Vec<Output>,
-    /// What a user can order of this step alone: `suspend` or `resume`.
+    /// What a user can order of this step alone: `suspend`, `resume`, or `restart` from it.
     pub(crate) orders: Vec<String>,
     /// When it began; empty until then.
     pub(crate) began: String,
@@ -96,10 +97,18 @@ pub(crate) fn read(application: &Value, now: Timestamp) -> Option<Workflow> {
     }
     to_come(application.pointer("/spec/workflow/steps"), "", &mut steps);
     steps.truncate(STEPS_AT_MOST);
-    describe(&mut steps, application);
+    let written = application.pointer("/spec/workflow").unwrap_or(&Value::Null);
+    // Where the workflow cannot be read, what ran is shown all the same.
+    let spec = WorkflowSpec::read(written, "spec.workflow").ok();
+    describe(&mut steps, spec.as_ref());
     let orders = orders(application, &run, now);
-    if orders.iter().any(|order| order == "terminate") {
-        steps.iter_mut().for_each(|step| step.orders = orders_of_step(&step.phase));
+    let goes_on = orders.iter().any(|order| order == "terminate");
+    let is_steerable = engine::steerable(application, now).is_ok();
+    // The steps of a Workflow that the application names are read when one of them is ordered.
+    let is_named = named_workflow(application).is_some();
+    for step in &mut steps {
+        let is_written = is_named || spec.as_ref().is_some_and(|spec| spec.step(&step.name).is_some());
+        step.orders = orders_of_step(&step.phase, goes_on, is_steerable && is_written);
     }
     let go_on = match run.phase {
         RunPhase::Suspending if run.suspend => {
@@ -135,21 +144,21 @@ fn orders(application: &Value, run: &RunStatus, now: Timestamp) -> Vec<String> {
     all.into_iter().filter(|(_, can)| *can).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Of a run that goes on or waits.
-fn orders_of_step(phase: &str) -> Vec<String> {
-    match StepPhase::of(phase) {
-        Some(StepPhase::Running) => vec!["suspend".to_owned()],
-        Some(StepPhase::Suspending) => vec!["resume".to_owned()],
-        _ => Vec::new(),
-    }
+/// What can be ordered of one step, in a run that goes on or waits, and in one that can begin anew at it.
+fn orders_of_step(phase: &str, goes_on: bool, can_begin: bool) -> Vec<String> {
+    let order = match StepPhase::of(phase) {
+        Some(StepPhase::Running) if goes_on => "suspend",
+        Some(StepPhase::Suspending) if goes_on => "resume",
+        Some(StepPhase::Failed) if can_begin => "restart",
+        _ => return Vec::new(),
+    };
+    vec![order.to_owned()]
 }
 
-/// Adds what is written of the steps. Where the workflow cannot be read, what ran is shown all the same.
-fn describe(steps: &mut [Step], application: &Value) {
-    let written = application.pointer("/spec/workflow").unwrap_or(&Value::Null);
-    let Ok(spec) = WorkflowSpec::read(written, "spec.workflow") else { return };
+/// Adds what is written of the steps.
+fn describe(steps: &mut [Step], spec: Option<&WorkflowSpec>) {
     for step in steps {
-        let Some(written) = spec.step(&step.name) else { continue };
+        let Some(written) = spec.and_then(|spec| spec.step(&step.name)) else { continue };
         step.depends_on.clone_from(&written.depends_on);
         let outputs = written.outputs.iter();
         step.outputs = outputs.map(|output| Output { name: output.name.clone(), value: None }).collect();

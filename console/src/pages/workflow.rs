@@ -56,9 +56,10 @@ impl Form<'_> {
         for order in orders {
             html.raw("<button name=\"order\" id=\"").text(order).raw("-").text(step).raw("\" value=\"");
             html.text(order).raw("\">").raw(label(order));
-            match step {
-                "" => html.raw(" the workflow"),
-                step => html.raw(" step ").text(step),
+            match (step, order.as_str()) {
+                ("", _) => html.raw(" the workflow"),
+                (step, "restart") => html.raw(" from step ").text(step),
+                (step, _) => html.raw(" step ").text(step),
             };
             html.raw("</button>");
         }
@@ -83,7 +84,7 @@ fn run(html: &mut Html, run: &Workflow, form: Option<&Form<'_>>) {
     }
     html.raw("</p>");
     for text in [&run.message, &run.go_on, &run.no_values].into_iter().filter(|text| !text.is_empty()) {
-        html.raw("<p class=\"note\" role=\"note\">").text(text).raw("</p>");
+        html.raw("<p class=\"note\" role=\"note\">").message(text).raw("</p>");
     }
     if let Some(form) = form {
         form.write(html, &run.orders, "");

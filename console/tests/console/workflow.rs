@@ -117,6 +117,53 @@ async fn a_form_steers_and_leads_back_to_its_page() {
     cluster.until(API, |found| found["steps"][0]["phase"] == "running").await;
 }
 
+/// With a workflow that a user ended while its first step waited.
+async fn ended() -> Cluster {
+    let cluster = cluster(that_changes()).await;
+    let (status, said) = cluster.post(&format!("{API}/terminate"), &[TOKEN], "").await;
+    assert_eq!(status, 200, "{said}");
+    cluster.until(API, |found| found["steps"][0]["orders"] == json!(["restart"])).await;
+    cluster
+}
+
+#[tokio::test]
+async fn a_workflow_begins_anew_at_a_step_that_failed() {
+    let cluster = ended().await;
+    let (status, said) = cluster.post(&format!("{API}/restart?step=hold"), &[TOKEN], "").await;
+    assert_eq!(status, 200, "{said}");
+    let written: Value = serde_json::from_str(&said).unwrap();
+    let run = &written["object"]["status"]["workflow"];
+    assert_eq!((&run["terminated"], &run["steps"]), (&json!(false), &Value::Null), "{said}");
+    assert_eq!(written["object"]["status"]["status"], "runningWorkflow", "{said}");
+    let values = cluster.get("v1", "ConfigMap", "values").await;
+    let vars: Value = serde_json::from_str(values["data"]["vars"].as_str().unwrap()).unwrap();
+    assert!(vars.get("address").is_none(), "what the step gave is forgotten: {vars}");
+}
+
+#[tokio::test]
+async fn a_button_begins_a_workflow_anew_at_a_step() {
+    let cluster = ended().await;
+    let (_, page) = cluster.text(PAGE).await;
+    assert!(page.contains("Restart from step hold") && !page.contains("from step front"), "{page}");
+    let form = format!("token={FORM}&order=restart&step=hold");
+    assert_eq!(cluster.post(PAGE, &[FORM_TYPE], &form).await.0, 303);
+    cluster.until(API, |found| found["steps"][0]["phase"] == "").await;
+}
+
+#[tokio::test]
+async fn the_steps_of_a_named_workflow_are_begun_at_too() {
+    let cluster = ended().await;
+    let steps = json!([{"name": "hold", "type": "suspend"}]);
+    let workflow = json!({"apiVersion": "core.oam.dev/v1alpha1", "kind": "Workflow",
+        "metadata": {"name": "slowly", "namespace": "default"}, "steps": steps});
+    cluster.create(workflow).await;
+    let named = json!({"spec": {"workflow": {"ref": "slowly", "steps": null}}});
+    cluster.merge("core.oam.dev/v1beta1", "Application", "shop", named).await;
+    cluster.until(API, |found| found["steps"][0]["outputs"] == json!([])).await;
+    let (status, said) = cluster.post(&format!("{API}/restart?step=hold"), &[TOKEN], "").await;
+    assert!(status == 200 && said.contains("\"steps\":[]"), "{said}");
+}
+
 #[tokio::test]
 async fn orders_that_are_foreign_or_unknown_are_refused() {
     let cluster = cluster(that_changes()).await;
@@ -132,7 +179,9 @@ async fn orders_that_are_foreign_or_unknown_are_refused() {
         (PAGE, vec![FORM_TYPE], "token=of-forms&order=delete", 404),
         (PAGE, vec![("content-type", "text/plain")], "token=of-forms&order=resume", 415),
         (&format!("{API}/delete"), vec![TOKEN], "", 404),
-        (&format!("{API}/restart?step=hold"), vec![TOKEN], "", 400),
+        (&format!("{API}/terminate?step=hold"), vec![TOKEN], "", 400),
+        (&format!("{API}/restart?step=hold"), vec![TOKEN], "", 409),
+        (&format!("{API}/restart?step=absent"), vec![TOKEN], "", 409),
         (&format!("{API}/resume?other=1"), vec![TOKEN], "", 400),
         (&resume.replace("shop", "absent"), vec![TOKEN], "", 404),
     ] {
@@ -202,4 +251,24 @@ async fn a_conflict_is_tried_again_and_not_for_ever() {
     cluster.until(API, |found| found["orders"].is_array()).await;
     let (status, said) = cluster.post(&format!("{API}/terminate"), &[TOKEN], "").await;
     assert!(status == 503 && said.contains("try again"), "{status} {said}");
+}
+
+#[tokio::test]
+async fn values_that_change_meanwhile_are_read_again() {
+    let mut cluster = ended().await;
+    // The first patch is that of the values.
+    for (times, expected) in [(1, 200), (usize::MAX, 503)] {
+        cluster.serve(answering(&cluster, 409, times), that_changes()).await;
+        cluster.until(API, |found| found["orders"].is_array()).await;
+        let (status, said) = cluster.post(&format!("{API}/restart?step=hold"), &[TOKEN], "").await;
+        assert_eq!(status, expected, "{said}");
+        let again = json!({"workflow": {"terminated": true, "steps": [{"id": "a", "name": "hold", "type": "suspend", "phase": "failed"}]}});
+        cluster.status("core.oam.dev/v1beta1", "Application", "shop", again).await;
+        let vars = json!({"data": {"vars": r#"{"address": "http://a"}"#}});
+        cluster.merge("v1", "ConfigMap", "values", vars).await;
+    }
+    cluster.serve(answering(&cluster, 403, usize::MAX), that_changes()).await;
+    cluster.until(API, |found| found["orders"].is_array()).await;
+    let (status, said) = cluster.post(&format!("{API}/restart?step=hold"), &[TOKEN], "").await;
+    assert!(status == 403 && said.contains("resources: [configmaps], verbs: [patch]"), "{said}");
 }

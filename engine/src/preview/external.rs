@@ -6,7 +6,7 @@ use super::steps::wanted_policies;
 use crate::manifest::Document;
 
 /// The API version of what several Applications may name.
-const API_VERSION: &str = "core.oam.dev/v1alpha1";
+pub const EXTERNAL_VERSION: &str = "core.oam.dev/v1alpha1";
 const POLICY: &str = "Policy";
 const WORKFLOW: &str = "Workflow";
 
@@ -21,7 +21,7 @@ pub struct Merged {
 
 /// Is it a Policy or a Workflow that Applications may name?
 pub fn is_external(document: &Document) -> bool {
-    document.api_version() == API_VERSION && [POLICY, WORKFLOW].contains(&document.kind())
+    document.api_version() == EXTERNAL_VERSION && [POLICY, WORKFLOW].contains(&document.kind())
 }
 
 /// Takes in the Workflow that the application names, and the Policies that its steps name and it does not have itself; with
@@ -98,7 +98,8 @@ mod tests {
 
     fn beside() -> Vec<Document> {
         let object = |kind: &str, name: &str, fields: Json| {
-            let mut object = json!({"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}});
+            let mut object =
+                json!({"apiVersion": EXTERNAL_VERSION, "kind": kind, "metadata": {"name": name}});
             for (field, value) in fields.as_object().unwrap() {
                 object[field] = value.clone();
             }

@@ -6,6 +6,8 @@
 
 mod external;
 mod steps;
+mod written;
 
-pub use external::{Merged, is_external, merge};
+pub use external::{EXTERNAL_VERSION, Merged, is_external, merge};
 pub use steps::{PreviewStep, steps};
+pub use written::{named_workflow, written_workflow};

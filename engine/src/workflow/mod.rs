@@ -22,6 +22,7 @@ mod run_status;
 mod spec;
 mod steering;
 mod step_result;
+mod stored_values;
 mod values;
 mod verbs;
 
@@ -44,7 +45,8 @@ pub use spec::{
     DEPLOY_TO_RUNTIME, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepRetry, StepSpec,
     WorkflowSpec, applies_several,
 };
-pub use steering::{Order, Then, Unsteerable, patch, refused, run_of, steer, steerable};
+pub use steering::{Order, RestartFrom, restart_from, run_of, steer, steerable};
 pub use step_result::{applied, due, live_value};
+pub use stored_values::StoredValues;
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
-pub use verbs::Refusal;
+pub use verbs::{Refusal, Unsteerable};

@@ -1,11 +1,14 @@
-//! A stored application and what a user orders its workflow to do → the JSON Patch of the application's status, or why
-//! the order cannot be carried out. Reads and writes nothing itself, so that every client gives the same orders.
+//! A stored application and what a user orders its workflow to do → the JSON Patch of the application's status, and of the
+//! values of the run where it begins anew at a step; or why the order cannot be carried out. Reads and writes nothing
+//! itself, so that every client gives the same orders.
 
 use jiff::Timestamp;
 use serde_json::{Value as Json, json};
 
 use super::run_status::RunStatus;
-use super::verbs::Refusal;
+use super::spec::WorkflowSpec;
+use super::stored_values::StoredValues;
+use super::verbs::{Refusal, Unsteerable};
 
 /// What the status says of an application whose workflow runs.
 const UNDER_WAY: &str = "runningWorkflow";
@@ -23,18 +26,19 @@ pub enum Order<'a> {
     Restart,
 }
 
-/// Why an order cannot be carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsteerable {
-    /// Why.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
+/// What a client writes so that a run begins anew at a step, in this order: a run that begins again must not find the values
+/// of the former try.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RestartFrom {
+    /// The operations for the ConfigMap with the values; nothing where they stay as they are.
+    pub values: Option<Vec<Json>>,
+    /// The operations for the status of the application.
+    pub status: Vec<Json>,
 }
 
 /// What the application is afterwards, until the controller has looked at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+enum Then {
     /// What it was.
     Same,
     /// Under way: a client that waits must not take its former phase for the outcome.
@@ -59,6 +63,24 @@ pub fn steer(application: &Json, order: Order<'_>, now: Timestamp) -> Result<Vec
     };
     done.map_err(|refusal| refused(application, &refusal))?;
     Ok(patch(application, Some(&run), then))
+}
+
+/// Begins the run anew at a step that failed: it, and all that builds on it, is forgotten with its values. `spec` is the
+/// workflow as it is written, `stored` what the ConfigMap holds that the run names.
+///
+/// # Errors
+/// There is no run to steer, no such step, or it did not fail.
+pub fn restart_from(
+    application: &Json,
+    step: &str,
+    spec: &WorkflowSpec,
+    mut stored: StoredValues,
+    now: Timestamp,
+) -> Result<RestartFrom, Unsteerable> {
+    let mut run = steerable(application, now)?;
+    run.restart_from(step, spec, &mut stored.values, now)
+        .map_err(|refusal| refused(application, &refusal))?;
+    Ok(RestartFrom { values: stored.patch(), status: patch(application, Some(&run), Then::UnderWay) })
 }
 
 /// The run that the status holds.
@@ -95,7 +117,7 @@ pub fn steerable(application: &Json, now: Timestamp) -> Result<RunStatus, Unstee
 }
 
 /// A refusal, with the application that it is about.
-pub fn refused(application: &Json, refusal: &Refusal) -> Unsteerable {
+fn refused(application: &Json, refusal: &Refusal) -> Unsteerable {
     let name = name(application);
     Unsteerable {
         message: format!("workflow of {name}: {refusal}"),
@@ -104,7 +126,7 @@ pub fn refused(application: &Json, refusal: &Refusal) -> Unsteerable {
 }
 
 /// The operations that write the run, or take it away so that it begins anew.
-pub fn patch(application: &Json, run: Option<&RunStatus>, then: Then) -> Vec<Json> {
+fn patch(application: &Json, run: Option<&RunStatus>, then: Then) -> Vec<Json> {
     let version = &application["metadata"]["resourceVersion"];
     let mut operations = vec![json!({"op": "add", "path": "/metadata/resourceVersion", "value": version})];
     operations.push(match run {

@@ -22,6 +22,15 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Why an order cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsteerable {
+    /// Why.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
 fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal(message.into()))
 }

@@ -1,7 +1,7 @@
 //! What people do with runs: suspend, resume, terminate, restart.
 
 use serde_json::json;
-use vela_engine::workflow::{Idle, Order, RunPhase, StepOutcome, steer};
+use vela_engine::workflow::{Idle, Order, RunPhase, StepOutcome, StoredValues, restart_from, steer};
 
 use crate::workflow_runs::{TestRun, ended, fails, waits};
 
@@ -149,4 +149,33 @@ fn an_order_becomes_a_patch_of_the_version_that_was_read() {
         let why = of(&object, order).unwrap_err();
         assert!(why.message.contains(words) && !why.hint.is_empty(), "{why:?}");
     }
+}
+
+#[test]
+fn a_restart_from_a_step_is_written_over_what_was_read() {
+    let mut run = TestRun::in_order(&three());
+    run.pass(|task| if task.name == "b" { fails() } else { StepOutcome::done() });
+    run.status.context = Some(json!({"name": "values"}));
+    let application = json!({
+        "metadata": {"name": "shop", "resourceVersion": "7"}, "status": {"workflow": run.status.to_json()},
+    });
+    assert_eq!(StoredValues::name_of(&run.status), Some("values"));
+    let failed = &run.status.step("b").unwrap().id;
+    let data = json!({"vars": r#"{"value": 1}"#, format!("{failed}.calls"): r#"[{"path": "post"}]"#, "logConfig": "{}"});
+    let stored =
+        StoredValues::read(Some(json!({"metadata": {"resourceVersion": "3"}, "data": data}))).unwrap();
+    let written = restart_from(&application, "b", &run.spec, stored, run.now).unwrap();
+    let values = written.values.unwrap();
+    assert_eq!((&values[0]["value"], &values[1]["value"]["vars"]), (&json!("3"), &json!(r#"{"value":1}"#)));
+    assert_eq!(values[1]["value"].as_object().unwrap().len(), 2, "what b recorded is gone: {values:?}");
+    assert_eq!(written.status[0]["value"], "7", "another version is a conflict");
+    assert_eq!(written.status[1]["value"]["steps"].as_array().unwrap().len(), 1, "a stays");
+    assert_eq!(written.status[2]["value"], "runningWorkflow");
+    let refused = |step| {
+        restart_from(&application, step, &run.spec, StoredValues::default(), run.now).unwrap_err().message
+    };
+    assert!(refused("a").contains("workflow of shop: can not restart from a non-failed step"));
+    assert!(refused("d").contains("can not find step d"));
+    let without = restart_from(&application, "b", &run.spec, StoredValues::default(), run.now).unwrap();
+    assert_eq!(without.values, None, "there is no ConfigMap to write");
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use vela_engine::workflow::{RunValues, StepSpec, StepStatus};
 
 use super::found::{meant, run_of, spec_of};
-use super::stored_values::StoredValues;
+use super::stored_values;
 use crate::applications::find;
 use crate::args::Format;
 use crate::cluster::Cluster;
@@ -26,7 +26,7 @@ pub(super) async fn print(
 ) -> Result<()> {
     let application = find(cluster, name).await?;
     let run = run_of(&application)?;
-    let stored = StoredValues::read(cluster, &run).await?;
+    let stored = stored_values::read(cluster, &run).await?;
     // A workflow that was edited since it ran may be broken; what ran is told all the same.
     let spec = spec_of(cluster, &application).await.ok();
     let mut all = Vec::new();

@@ -1,19 +1,13 @@
 //! Finds the run of an application's workflow in its status, and what is written of it.
 
-use kube::ResourceExt as _;
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
-use vela_engine::Document;
-use vela_engine::preview::merge;
+use serde_json::json;
+use vela_engine::preview::{EXTERNAL_VERSION, named_workflow, written_workflow};
 use vela_engine::workflow::{self, RunStatus, StepStatus, Unsteerable, WorkflowSpec};
 use vela_runtime::clock;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::pointer::text;
-
-/// The API version of a Workflow that stands by itself.
-const EXTERNAL: &str = "core.oam.dev/v1alpha1";
 
 /// The run that the status holds; of an application that was never deployed there is none.
 pub(super) fn run_of(application: &DynamicObject) -> Result<RunStatus> {
@@ -27,20 +21,12 @@ pub(super) fn unsteerable(why: Unsteerable) -> Failure {
 
 /// The workflow as it is written, in the application or in the Workflow that it names.
 pub(super) async fn spec_of(cluster: &Cluster, application: &DynamicObject) -> Result<WorkflowSpec> {
-    let mut whole = Document::from_object(json!(application));
-    let named = text(&application.data, "/spec/workflow/ref");
-    if !named.is_empty()
-        && let Some(workflow) = cluster.get(EXTERNAL, "Workflow", None, named).await?
-    {
-        whole = merge(&whole, &[Document::from_object(json!(workflow))], false).application;
-    }
-    let written = whole.value().pointer("/spec/workflow").unwrap_or(&Value::Null);
-    WorkflowSpec::read(written, "spec.workflow").map_err(|findings| {
-        let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
-        Error::user(format!("the workflow of {} cannot be read: {}", application.name_any(), all.join("; ")))
-            .hint("correct the application: its workflow then runs from the beginning")
-            .into()
-    })
+    let application = json!(application);
+    let named = match named_workflow(&application) {
+        None => None,
+        Some(name) => cluster.get(EXTERNAL_VERSION, "Workflow", None, name).await?,
+    };
+    written_workflow(&application, named.map(|named| json!(named))).map_err(unsteerable)
 }
 
 /// The steps that are meant: all, or the one of this name with those in it.

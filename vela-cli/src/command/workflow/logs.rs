@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use vela_engine::workflow::{RunStatus, StepPhase, StepStatus};
+use vela_engine::workflow::{RunStatus, StepPhase, StepStatus, StoredValues};
 
 use super::found::{meant, run_of};
-use super::stored_values::StoredValues;
+use super::stored_values;
 use crate::applications::find;
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub(super) async fn print(
 ) -> Result<()> {
     let application = find(cluster, name).await?;
     let run = run_of(&application)?;
-    let stored = StoredValues::read(cluster, &run).await?;
+    let stored = stored_values::read(cluster, &run).await?;
     let steps = meant(&run, name, step)?;
     let mut lines = if step.is_none() { of_run(&run) } else { Vec::new() };
     lines.extend(steps.iter().flat_map(|step| of_step(step, &stored)));

@@ -2,13 +2,13 @@
 
 use kube::api::DynamicObject;
 use serde_json::json;
-use vela_engine::workflow::{self, Order, Then};
+use vela_engine::workflow::{self, Order, RestartFrom};
 use vela_runtime::{clock, over_conflicts};
 
 use super::follow::follow;
-use super::found::{spec_of, unsteerable};
+use super::found::{run_of, spec_of, unsteerable};
 use super::steer::{steer, too_busy, write};
-use super::stored_values::StoredValues;
+use super::stored_values;
 use crate::applications::find;
 use crate::args::Restart;
 use crate::cluster::Cluster;
@@ -30,17 +30,18 @@ pub(super) async fn restart(cluster: &Cluster, args: &Restart, screen: &mut Scre
 async fn from_step(cluster: &Cluster, name: &str, step: &str) -> Result<DynamicObject> {
     let written = over_conflicts(|| async move {
         let application = find(cluster, name).await?;
-        let object = json!(application);
-        let mut run = workflow::steerable(&object, clock::now()).map_err(unsteerable)?;
+        let run = run_of(&application)?;
         let spec = spec_of(cluster, &application).await?;
-        let mut stored = StoredValues::read(cluster, &run).await?;
-        run.restart_from(step, &spec, &mut stored.values, clock::now())
-            .map_err(|refusal| unsteerable(workflow::refused(&object, &refusal)))?;
-        // The values go first: a run that begins again must not find those of the former try.
-        if !stored.write(cluster).await? {
+        let stored = stored_values::read(cluster, &run).await?;
+        let RestartFrom { values, status } =
+            workflow::restart_from(&json!(application), step, &spec, stored, clock::now())
+                .map_err(unsteerable)?;
+        if let Some(values) = values
+            && !stored_values::write(cluster, &run, values).await?
+        {
             return Ok(None);
         }
-        write(cluster, &application, workflow::patch(&object, Some(&run), Then::UnderWay)).await
+        write(cluster, &application, status).await
     });
     written.await?.ok_or_else(|| too_busy(name))
 }
