@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{HeaderMap, Uri, header};
+use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
 
@@ -31,6 +32,8 @@ pub struct Access {
     used: AtomicBool,
     cookie: String,
     hosts: Vec<String>,
+    /// Every request belongs to the session: its user was let in before.
+    is_entered: bool,
 }
 
 impl Access {
@@ -45,7 +48,25 @@ impl Access {
             hosts.insert(0, own);
         }
         // Cookies know no ports, and several consoles may run on one machine.
-        Self { secrets, used: AtomicBool::new(false), cookie: format!("vela-console-{port}"), hosts }
+        Self {
+            secrets,
+            used: AtomicBool::new(false),
+            cookie: format!("vela-console-{port}"),
+            hosts,
+            is_entered: false,
+        }
+    }
+
+    /// Lets in every request of one user, who was let in by a token; `key` tells users apart, so that no other knows
+    /// the token of this one's forms.
+    pub(crate) fn of_user(&self, key: &[u8]) -> Self {
+        let form =
+            Sha256::new().chain_update(&self.secrets.form).chain_update([0]).chain_update(key).finalize();
+        let form = form.iter().map(|byte| format!("{byte:02x}")).collect();
+        // Nothing is the same as an empty secret.
+        let secrets = Secrets { link: String::new(), session: String::new(), form };
+        let (cookie, hosts) = (self.cookie.clone(), self.hosts.clone());
+        Self { secrets, used: AtomicBool::new(true), cookie, hosts, is_entered: true }
     }
 
     /// Refuses a foreign name for this address (DNS rebinding).
@@ -97,6 +118,9 @@ impl Access {
     /// Whether a request belongs to the session.
     pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        if self.is_entered {
+            return true;
+        }
         let mut values = cookies
             .flat_map(|cookies| cookies.split(';'))
             .filter_map(|cookie| cookie.trim().split_once('='))

@@ -1,6 +1,6 @@
 //! Why a request has no other answer than a Kubernetes Status.
 
-use http::StatusCode;
+use http::{HeaderName, StatusCode, header};
 use serde_json::{Value, json};
 
 /// Why a request has no other answer.
@@ -14,6 +14,14 @@ pub(crate) enum Error {
         "this console needs the link that `vela dashboard` printed when it started; open that link again, or start it anew"
     )]
     NoSession,
+    /// The request carries no token of a user.
+    #[error(
+        "this console answers users of its cluster: send the token of one, as `Authorization: Bearer TOKEN`"
+    )]
+    NoToken,
+    /// More users are served than there is room for.
+    #[error("{0} users are served at once, and no more are let in; try again in a moment")]
+    TooManyPeople(usize),
     /// The link was opened before.
     #[error(
         "this link was used already, and a link can be used once; start `vela dashboard` anew for another one"
@@ -109,7 +117,7 @@ impl Error {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::NoSession | Self::UsedToken => StatusCode::UNAUTHORIZED,
+            Self::NoSession | Self::NoToken | Self::UsedToken => StatusCode::UNAUTHORIZED,
             Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::ForeignRequest(_) | Self::ReadOnly | Self::MissingRule { .. } => StatusCode::FORBIDDEN,
@@ -120,20 +128,22 @@ impl Error {
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
-            Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyStreams(_) | Self::TooManyPeople(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotListed(_) | Self::TooBusy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout(_) | Self::Abandoned => StatusCode::GATEWAY_TIMEOUT,
             Self::Cluster { source, .. } | Self::NoLog { source, .. } => match source {
+                kube::Error::Api(status) if status.code == 401 => StatusCode::UNAUTHORIZED,
                 kube::Error::Api(status) if status.code == 403 => StatusCode::FORBIDDEN,
                 _ => StatusCode::BAD_GATEWAY,
             },
         }
     }
 
-    /// The methods that would be answered, where it was the wrong one.
-    pub(crate) fn allow(&self) -> Option<&'static str> {
+    /// The header that says what would be answered: other methods, or a token.
+    pub(crate) fn header(&self) -> Option<(HeaderName, &'static str)> {
         match self {
-            Self::MethodNotAllowed(allow) => Some(allow),
+            Self::MethodNotAllowed(allow) => Some((header::ALLOW, allow)),
+            Self::NoToken => Some((header::WWW_AUTHENTICATE, "Bearer")),
             _ => None,
         }
     }

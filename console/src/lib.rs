@@ -5,7 +5,8 @@
 //!                                                          └stream─▶ server-sent events
 //! ```
 //!
-//! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It reads what
+//! [`Console`] is a tower service over a kube client, [`People`] one over the client of each user who brings a token;
+//! [`Server`] serves them on a loopback port. A console reads what
 //! the client it was given may read; a dry run takes a manifest and writes nothing. Only with a field manager in its
 //! [`Options`] does it write: what a user orders a workflow to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the
 //! console has none of its own. It neither asks for the content of Secrets nor shows it.
@@ -19,6 +20,7 @@ mod answer;
 mod data;
 mod error;
 mod find;
+mod identity;
 mod openapi;
 mod pages;
 mod query;
@@ -31,5 +33,5 @@ mod submit;
 mod text;
 
 pub use access::{Access, Secrets};
-pub use serve::{Audit, Console, Options};
+pub use serve::{Audit, Console, Door, Options, People};
 pub use server::Server;

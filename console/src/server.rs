@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use vela_listen::{Config, Limits};
 
-use crate::serve::Console;
+use crate::serve::Door;
 
 /// Connections at once: each page has one stream of events beside its requests.
 const CONNECTIONS: usize = 512;
@@ -16,25 +16,28 @@ const CONNECTIONS: usize = 512;
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    console: Console,
+    door: Door,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    /// Binds a loopback port (0 takes a free one) and serves in the background what `console` makes for its address.
+    /// Binds a loopback port (0 takes a free one) and serves in the background what `door` makes for its address.
     ///
     /// # Errors
     /// The error of the system, for instance that the port is taken.
-    pub async fn start(port: u16, console: impl FnOnce(SocketAddr) -> Console) -> std::io::Result<Self> {
+    pub async fn start<D: Into<Door>>(
+        port: u16,
+        door: impl FnOnce(SocketAddr) -> D,
+    ) -> std::io::Result<Self> {
         let listener = vela_listen::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
         let address = listener.local_addr()?;
-        let (console, stop) = (console(address), CancellationToken::new());
+        let (door, stop): (Door, _) = (door(address).into(), CancellationToken::new());
         // Streams never end by themselves, so a stop waits for none.
         let limits = Limits { connections: CONNECTIONS, grace: Duration::ZERO, ..Limits::default() };
         let config = Config { limits, ..Config::new("console") };
-        let task = tokio::spawn(vela_listen::serve(listener, config, console.clone(), stop.clone()));
-        Ok(Self { address, console, stop, task })
+        let task = tokio::spawn(vela_listen::serve(listener, config, door.clone(), stop.clone()));
+        Ok(Self { address, door, stop, task })
     }
 
     /// Where it serves.
@@ -47,6 +50,6 @@ impl Server {
         self.stop.cancel();
         // A task that broke has ended, too.
         let _ = self.task.await;
-        self.console.close().await;
+        self.door.close().await;
     }
 }

@@ -17,6 +17,8 @@ mod dry_run;
 mod explain;
 #[path = "console/logs.rs"]
 mod logs;
+#[path = "console/people.rs"]
+mod people;
 #[path = "console/refusals.rs"]
 mod refusals;
 #[path = "console/rollouts.rs"]

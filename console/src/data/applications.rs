@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject};
+use kube::Client;
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
 use vela_crds::application::is_v1alpha2_form;
-use vela_runtime::{Cache, Change, Informer, Key, Watch};
+use vela_runtime::{Api, Cache, Change, Informer, Key, Watch};
 
 use crate::data::health::{self, Health};
 use crate::error::Error;
@@ -142,6 +143,8 @@ impl Filter {
 /// All applications that are watched, in short.
 pub(crate) struct Applications {
     informer: Arc<Informer>,
+    /// Says why there is no list.
+    api: Api<DynamicObject>,
     rows: Arc<Rows>,
 }
 
@@ -179,13 +182,17 @@ pub(crate) fn resource() -> ApiResource {
 
 impl Applications {
     /// Begins to watch those of a namespace, or all.
-    pub(crate) fn watch(cache: &Cache, namespace: Option<String>) -> Self {
+    pub(crate) fn watch(cache: &Cache, client: &Client, namespace: Option<String>) -> Self {
+        let api = match &namespace {
+            None => Api::all_with(client.clone(), &resource()),
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource()),
+        };
         let informer = cache.informer(Watch { namespace, ..Watch::full(resource()) });
         let rows =
             Arc::new(Rows { rows: Mutex::default(), changes: broadcast::Sender::new(CHANGES_AT_MOST) });
         let taken = rows.clone();
         informer.on_change(Arc::new(move |change| taken.take(change)));
-        Self { informer, rows }
+        Self { informer, api, rows }
     }
 
     /// Waits for the first list.
@@ -193,12 +200,23 @@ impl Applications {
         match tokio::time::timeout(FIRST_LIST, self.informer.synced()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
+                self.refused().await?;
                 Err(Error::NotListed(format!("{error}; `vela install` puts the kinds into the cluster")))
             }
             Err(_) => Err(Error::NotListed(format!(
                 "the cluster gave no list within {} s; `vela install` puts the kinds into the cluster",
                 FIRST_LIST.as_secs()
             ))),
+        }
+    }
+
+    /// Passes on that the user may not list them, in the words of the API server.
+    async fn refused(&self) -> Result<(), Error> {
+        match self.api.list(&ListParams::default().limit(1)).await {
+            Err(kube::Error::Api(status)) if [401, 403].contains(&status.code) => {
+                Err(Error::cluster("the applications")(kube::Error::Api(status)))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -12,8 +12,10 @@ const NAME_AT_MOST: usize = 253;
 /// A write that was ordered, carried out or refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// With whose rights.
+    /// With whose rights, as the API server names the user.
     pub user: String,
+    /// In which cluster.
+    pub cluster: String,
     /// What was ordered.
     pub order: String,
     /// Kind, namespace and name of the object.
@@ -23,13 +25,18 @@ pub struct Audit {
 }
 
 impl Audit {
-    pub(super) fn of<T>(user: &str, order: &str, object: String, result: &Result<T, Error>) -> Self {
+    pub(super) fn of<T>(
+        (user, cluster): (&str, &str),
+        order: &str,
+        object: String,
+        result: &Result<T, Error>,
+    ) -> Self {
         let outcome = match result {
             Ok(_) => "done".to_owned(),
             Err(error) => format!("{}: {error}", error.status().as_u16()),
         };
         let order = order.chars().take(NAME_AT_MOST).collect();
-        Self { user: user.to_owned(), order, object, outcome }
+        Self { user: user.to_owned(), cluster: cluster.to_owned(), order, object, outcome }
     }
 }
 
@@ -41,9 +48,9 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(audits: mpsc::Sender<Audit>, user: &str, order: &str, object: &str) -> Self {
+    pub(super) fn new(audits: mpsc::Sender<Audit>, who: (&str, &str), order: &str, object: &str) -> Self {
         let unknown: Result<(), Error> = Err(Error::Abandoned);
-        Self { audits, audit: Some(Audit::of(user, order, object.to_owned(), &unknown)) }
+        Self { audits, audit: Some(Audit::of(who, order, object.to_owned(), &unknown)) }
     }
 
     /// The outcome is known.
@@ -64,8 +71,11 @@ impl Drop for Pending {
 impl fmt::Display for Audit {
     /// One line, whatever a browser sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { user, order, object, outcome } = self;
-        write!(f, "audit: user={user:?} order={order:?} object={object:?} outcome={outcome:?}")
+        let Self { user, cluster, order, object, outcome } = self;
+        write!(
+            f,
+            "audit: user={user:?} cluster={cluster:?} order={order:?} object={object:?} outcome={outcome:?}"
+        )
     }
 }
 
@@ -76,11 +86,16 @@ mod tests {
     #[test]
     fn an_audit_is_one_line_whatever_was_sent() {
         let refused: Result<(), Error> = Err(Error::Refused("a\nb".to_owned()));
-        let audit = Audit::of("admin", &"x\n".repeat(400), "AppRollout default/canary".to_owned(), &refused);
+        let audit = Audit::of(
+            ("admin", "kind"),
+            &"x\n".repeat(400),
+            "AppRollout default/canary".to_owned(),
+            &refused,
+        );
         let line = audit.to_string();
         assert!(!line.contains('\n') && line.len() < 1_000, "{line}");
         assert!(
-            line.starts_with("audit: user=\"admin\" order=\"x\\nx")
+            line.starts_with("audit: user=\"admin\" cluster=\"kind\" order=\"x\\nx")
                 && line.ends_with("outcome=\"409: a\\nb\"")
         );
     }

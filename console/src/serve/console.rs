@@ -18,6 +18,7 @@ use crate::data::tree::{self, Tree};
 use crate::data::view::{ApplicationView, ApplicationWithTree, view};
 use crate::data::workflow::{self, Workflow};
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::stream;
 
 /// As `vela logs` says it.
@@ -35,8 +36,8 @@ pub struct Options {
     pub namespace: Option<String>,
     /// The field manager by which the console writes what users order; without one it only reads.
     pub changes_as: Option<String>,
-    /// With whose rights it reads and writes, as audit lines call them.
-    pub user: String,
+    /// Which cluster it is, as audit lines call it.
+    pub cluster: String,
     /// Who is told of each write that was ordered; an order waits until its audit is taken.
     pub audit: Option<mpsc::Sender<Audit>>,
     /// The pods of the cluster are simulated: no container runs.
@@ -56,8 +57,21 @@ pub(super) struct Inner {
     cache: Cache,
     pub(super) applications: Applications,
     pub(super) access: Access,
+    pub(super) user: Identity,
+    places: Places,
+}
+
+/// What is served at once, to all users together.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
     streams: Arc<Semaphore>,
     runs: Arc<Semaphore>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { streams: Arc::new(Semaphore::new(STREAMS)), runs: Arc::new(Semaphore::new(RUNS)) }
+    }
 }
 
 impl std::fmt::Debug for Console {
@@ -70,13 +84,22 @@ impl Console {
     /// A console that reads with the rights of the client; it follows the applications from now on, so it is made inside
     /// of an event loop.
     pub fn new(client: Client, options: Options, access: Access) -> Self {
+        Self::of(client, options, access, Identity::default(), Places::default())
+    }
+
+    /// The console of one user.
+    pub(super) fn of(
+        client: Client,
+        options: Options,
+        access: Access,
+        user: Identity,
+        places: Places,
+    ) -> Self {
         let cache = Cache::new(client.clone());
-        let applications = Applications::watch(&cache, options.namespace.clone());
+        let applications = Applications::watch(&cache, &client, options.namespace.clone());
         let discovery = Discovery::new(client.clone());
-        let (streams, runs) = (Arc::new(Semaphore::new(STREAMS)), Arc::new(Semaphore::new(RUNS)));
-        Self {
-            inner: Arc::new(Inner { client, options, discovery, cache, applications, access, streams, runs }),
-        }
+        let inner = Inner { client, options, discovery, cache, applications, access, user, places };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Follows the applications no longer.
@@ -85,7 +108,7 @@ impl Console {
     }
 
     pub(super) fn place(&self) -> Result<stream::Place, Error> {
-        self.inner.streams.clone().try_acquire_owned().map_err(|_| Error::TooManyStreams(STREAMS))
+        self.inner.places.streams.clone().try_acquire_owned().map_err(|_| Error::TooManyStreams(STREAMS))
     }
 
     pub(super) async fn view(&self, namespace: &str, name: &str) -> Result<ApplicationView, Error> {
@@ -126,7 +149,7 @@ impl Console {
 
     /// A place among the dry runs, given back when the run ends.
     pub(super) fn place_of_run(&self) -> Result<OwnedSemaphorePermit, Error> {
-        self.inner.runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))
+        self.inner.places.runs.clone().try_acquire_owned().map_err(|_| Error::TooManyRuns(RUNS))
     }
 
     /// The lines that are asked for; the first of them come with the stream.

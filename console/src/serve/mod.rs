@@ -2,8 +2,11 @@
 
 mod audit;
 mod console;
+mod door;
+mod people;
 mod read;
 mod read_2021;
+mod respond;
 mod send;
 
 use std::convert::Infallible;
@@ -17,60 +20,25 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
 
 pub use self::audit::Audit;
 pub use self::console::{Console, Options};
+pub use self::door::Door;
+pub use self::people::People;
+use self::respond::{is_asset, respond};
 use self::send::{BoxError, Sent, see};
-use crate::answer::{Body, failure, html, whole};
+use crate::answer::Body;
 use crate::error::Error;
 use crate::find::find;
-use crate::pages;
 use crate::query::Query;
 use crate::route::{Endpoint, READS};
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The form of a failure.
-enum Speaks {
-    /// A Status.
-    Kubernetes,
-    /// That of the REST API of early 2021.
-    As2021,
-    /// A page.
-    Html,
-}
-
-impl Speaks {
-    fn of(path: &str) -> Self {
-        match path.strip_prefix("/api/") {
-            None => Self::Html,
-            Some(rest) if rest.starts_with("v1/") || rest == "openapi.json" => Self::Kubernetes,
-            Some(_) => Self::As2021,
-        }
-    }
-}
-
 impl Console {
     async fn respond<B: Sent>(&self, parts: &Parts, body: B) -> Response<Body>
     where
         B::Error: Into<BoxError>,
     {
-        let mut answer = match self.answer(parts, body).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                let mut answer = match Speaks::of(parts.uri.path()) {
-                    Speaks::Kubernetes => failure(&error),
-                    Speaks::As2021 => read_2021::failure(&error, parts),
-                    Speaks::Html => html(error.status(), pages::failure(&error)),
-                };
-                if let Some(allow) = error.allow() {
-                    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
-                }
-                answer
-            }
-        };
-        if parts.method == Method::HEAD {
-            *answer.body_mut() = whole("");
-        }
-        answer
+        respond(parts, self.answer(parts, body).await)
     }
 
     async fn answer<B: Sent>(&self, parts: &Parts, body: B) -> Result<Response<Body>, Error>
@@ -85,9 +53,7 @@ impl Console {
         if !allow.split(", ").any(|allowed| allowed == method.as_str()) {
             return Err(Error::MethodNotAllowed(allow));
         }
-        let is_public = |endpoint| {
-            matches!(endpoint, Endpoint::Enter | Endpoint::Style | Endpoint::Script | Endpoint::Icon)
-        };
+        let is_public = |endpoint| endpoint == Endpoint::Enter || is_asset(endpoint);
         let is_open = found.as_ref().is_ok_and(|(route, _)| is_public(route.endpoint));
         if !is_open && !access.has_session(headers) {
             return Err(Error::NoSession);

@@ -26,11 +26,7 @@ impl Console {
         let (namespace, name) = (names.get("namespace"), names.get("name"));
         let page = |text: String| Ok(html(StatusCode::OK, text));
         match endpoint {
-            Endpoint::Style => Ok(response(StatusCode::OK, "text/css; charset=utf-8", whole(pages::STYLE))),
-            Endpoint::Script => {
-                Ok(response(StatusCode::OK, "text/javascript; charset=utf-8", whole(pages::SCRIPT)))
-            }
-            Endpoint::Icon => Ok(response(StatusCode::OK, "image/svg+xml", whole(pages::ICON))),
+            Endpoint::Style | Endpoint::Script | Endpoint::Icon => Ok(asset(endpoint)),
             Endpoint::OverviewPage => {
                 let (filter, after, limit) = asked(query, None)?;
                 applications.listed().await?;
@@ -171,6 +167,16 @@ impl Console {
         };
         Ok(pages::logs(namespace, name, &tree, &wanted, &found))
     }
+}
+
+/// What pages are drawn with, which is no secret.
+pub(super) fn asset(endpoint: Endpoint) -> Response<Body> {
+    let (media, text) = match endpoint {
+        Endpoint::Style => ("text/css; charset=utf-8", pages::STYLE),
+        Endpoint::Script => ("text/javascript; charset=utf-8", pages::SCRIPT),
+        _ => ("image/svg+xml", pages::ICON),
+    };
+    response(StatusCode::OK, media, whole(text))
 }
 
 /// Which applications are asked for, where their page begins, and how long it is.

@@ -64,7 +64,7 @@ impl Console {
             form.only(&["token", "rollout", "order", "full"])?;
             let text = |name| form.text(name).unwrap_or_default();
             let (order, full) = (text("order"), form.flag("full")?);
-            // The box stands beside all buttons.
+            // The box is sent with every button of its form.
             let full = full.filter(|_| order == "promote");
             self.steer_rollout(names, text("rollout"), order, full).await?;
             return see(&pages::rollouts_path(names.get("namespace"), names.get("name")));
@@ -134,13 +134,15 @@ impl Console {
         object: String,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let options = &self.inner.options;
+        let Inner { client, options, user, .. } = &*self.inner;
         let Some(audits) = &options.audit else { return work.await };
-        let pending = Pending::new(audits.clone(), &options.user, order, &object);
+        let user = user.name(client).await;
+        let who = (user.as_str(), options.cluster.as_str());
+        let pending = Pending::new(audits.clone(), who, order, &object);
         let result = work.await;
         pending.disarm();
         // A receiver that is gone has ended with its program.
-        let _ = audits.send(Audit::of(&options.user, order, object, &result)).await;
+        let _ = audits.send(Audit::of(who, order, object, &result)).await;
         result
     }
 

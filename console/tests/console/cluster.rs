@@ -12,7 +12,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 use vela_apiserver::ApiServer;
-use vela_console::{Access, Console, Options, Secrets};
+use vela_console::{Access, Console, Door, Options, Secrets};
 use vela_runtime::Discovery;
 
 /// What no answer may hold.
@@ -42,7 +42,7 @@ pub(crate) struct Cluster {
     server: ApiServer,
     client: Client,
     discovery: Discovery,
-    console: Console,
+    door: Door,
 }
 
 /// An Application that no controller reconciles.
@@ -68,8 +68,8 @@ impl Cluster {
             crd["kind"] = json!("CustomResourceDefinition");
             create(&client, &discovery, crd).await;
         }
-        let console = Console::new(client.clone(), Options::default(), access);
-        Self { server, client, discovery, console }
+        let door = Console::new(client.clone(), Options::default(), access).into();
+        Self { server, client, discovery, door }
     }
 
     /// With pods that write logs, which the embedded API server has not: each container answers the query it was asked by,
@@ -108,9 +108,13 @@ impl Cluster {
 
     /// Another console in place of the one there is.
     pub(crate) async fn serve(&mut self, client: Client, options: Options) {
-        let access = access();
-        self.console.close().await;
-        self.console = Console::new(client, options, access);
+        self.serve_door(Console::new(client, options, access())).await;
+    }
+
+    /// Another door in place of the one there is.
+    pub(crate) async fn serve_door(&mut self, door: impl Into<Door>) {
+        self.door.close().await;
+        self.door = door.into();
     }
 
     /// The API server itself, for a client that stands between.
@@ -243,7 +247,7 @@ impl Cluster {
     }
 
     pub(crate) async fn send(&self, request: Request<String>) -> Response<Body> {
-        self.console.clone().oneshot(request.map(Full::<Bytes>::from)).await.unwrap()
+        self.door.clone().oneshot(request.map(Full::<Bytes>::from)).await.unwrap()
     }
 
     /// Sends a text as a browser with a session does.

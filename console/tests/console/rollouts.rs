@@ -139,7 +139,8 @@ async fn that_changes() -> (Cluster, mpsc::Receiver<Audit>) {
     let mut cluster = cluster().await;
     let (audit, audits) = mpsc::channel(64);
     let changes_as = Some("vela-cli".to_owned());
-    let options = Options { changes_as, user: "admin".to_owned(), audit: Some(audit), ..Options::default() };
+    let options =
+        Options { changes_as, cluster: "kind".to_owned(), audit: Some(audit), ..Options::default() };
     cluster.serve(cluster.client(), options).await;
     cluster.until(ROLLOUTS, |list| list["items"].is_array()).await;
     (cluster, audits)
@@ -168,7 +169,7 @@ async fn a_rollout_is_paused_resumed_promoted_and_undone() {
         assert_eq!(plan.pointer(field).unwrap_or(&Value::Null), &expected, "{order}: {plan}");
         let audit = audits.recv().await.unwrap();
         let expected = format!(
-            "audit: user=\"admin\" order={order:?} object=\"AppRollout default/canary\" outcome=\"done\""
+            "audit: user=\"vela-sandbox\" cluster=\"kind\" order={order:?} object=\"AppRollout default/canary\" outcome=\"done\""
         );
         assert_eq!(audit.to_string(), expected);
     }

@@ -17,6 +17,18 @@ pub(crate) struct Dashboard {
     /// Let its pages and its REST API steer workflows and rollouts, as `vela workflow` and `vela rollout` do
     #[arg(long)]
     pub(crate) allow_changes: bool,
+    /// Who is let in, and with whose rights
+    #[arg(long, value_enum, default_value_t = Auth::Link)]
+    pub(crate) auth: Auth,
+}
+
+/// Whom a console lets in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Auth {
+    /// The browser that opens the link first; with the rights of this kubeconfig
+    Link,
+    /// Each user of the cluster who sends a bearer token; with the rights of that token
+    Token,
 }
 
 #[derive(Debug, Args)]

@@ -119,9 +119,15 @@ fn a_console_for_changes_resumes_a_workflow() {
     let said = std::fs::read_to_string(&err).unwrap();
     let audits: Vec<&str> = said.lines().filter(|line| line.starts_with("audit: ")).collect();
     assert!(
-        matches!(audits[..], [one] if one.contains("order=\"resume\" object=\"Application default/held\" outcome=\"done\"")),
+        matches!(audits[..], [one] if one.contains("user=\"vela-sandbox\" cluster=\"the local sandbox\" order=\"resume\" object=\"Application default/held\" outcome=\"done\"")),
         "{said}"
     );
+}
+
+#[test]
+fn a_sandbox_refuses_tokens_of_users() {
+    let person = Person::new();
+    person.types(&["dashboard", "--sandbox", "--auth", "token"]).fails(1, &["one user", "--kubeconfig"]);
 }
 
 #[test]
