@@ -23,5 +23,7 @@ mod people;
 mod refusals;
 #[path = "console/rollouts.rs"]
 mod rollouts;
+#[path = "console/router.rs"]
+mod router;
 #[path = "console/workflow.rs"]
 mod workflow;
