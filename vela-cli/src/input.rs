@@ -181,12 +181,18 @@ fn search(folder: &Path, want: FileKinds, deeper: usize, files: &mut Vec<PathBuf
     Ok(())
 }
 
-fn read_file(path: &Path, want: FileKinds) -> Result<Vec<Document>> {
+/// The text of a file, of standard input or of a URL, behind what messages call it.
+pub(crate) fn read_text(path: &Path) -> Result<(String, String)> {
     let (name, bytes) = match path.to_str().filter(|text| download::is_url(text)) {
         Some(url) => (download::without_query(url).to_owned(), download::read(url, LARGEST_FILE)?),
         None => local(path)?,
     };
     let text = text(&name, bytes)?;
+    Ok((name, text))
+}
+
+fn read_file(path: &Path, want: FileKinds) -> Result<Vec<Document>> {
+    let (name, text) = read_text(path)?;
     if is_cue(&name, &text, want) {
         return Ok(vec![definition::cue_file::document(&name, &text)?]);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::format::{Format, ListFormat};
-use super::values::{object, pair, template};
+use super::values::{Target, object, pair, target, template};
 
 /// What is done with configs.
 #[derive(Debug, Subcommand)]
@@ -54,6 +54,31 @@ pub(crate) enum Config {
         #[arg(long, short)]
         yes: bool,
     },
+    /// Copy a config into other namespaces, or take the copies back
+    #[command(
+        after_help = "Examples:\n  vela config distribute db --target team-a,team-b\n  vela config distribute db --recall"
+    )]
+    Distribute(DistributeConfig),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DistributeConfig {
+    /// Name of the config
+    #[arg(value_parser = object)]
+    pub(crate) name: String,
+    /// Namespaces that get a copy, or whose copies are taken back
+    #[arg(
+        long,
+        short,
+        value_name = "[local/]NAMESPACE",
+        value_delimiter = ',',
+        value_parser = target,
+        required_unless_present = "recall"
+    )]
+    pub(crate) target: Vec<Target>,
+    /// Delete the copies: those in the targets, or all where none is named
+    #[arg(long)]
+    pub(crate) recall: bool,
 }
 
 #[derive(Debug, Args)]
@@ -101,4 +126,35 @@ pub(crate) enum ConfigTemplate {
         #[arg(long, short, value_enum, default_value = "table")]
         output: Format,
     },
+    /// Store a template written in CUE, after judging it
+    #[command(
+        after_help = "Examples:\n  vela config-template apply -f mysql.cue\n  vela config-template apply mysql.cue --name team-a/mysql --dry-run"
+    )]
+    Apply(ApplyTemplate),
+    /// Delete templates, after asking; the configs that go by them stay
+    #[command(visible_alias = "del", after_help = "Example:\n  vela config-template delete mysql -y")]
+    Delete {
+        /// Names of the templates, of the namespace vela-system where none is named
+        #[arg(required = true, value_name = "[NAMESPACE/]NAME", value_parser = template)]
+        names: Vec<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyTemplate {
+    /// File of the template in CUE, a URL, or - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "file", conflicts_with = "file")]
+    pub(crate) path: Option<PathBuf>,
+    /// The same
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Name of the template instead of its metadata.name, of the namespace vela-system where none is named
+    #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = template)]
+    pub(crate) name: Option<String>,
+    /// Ask the cluster to judge the template, store nothing, and print the object
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vela_engine::ClusterVersion;
 
-pub(crate) use self::config::{Config, ConfigTemplate, CreateConfig};
+pub(crate) use self::config::{ApplyTemplate, Config, ConfigTemplate, CreateConfig, DistributeConfig};
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{
     ApplyDefinitions, Def, DefinitionFiles, DefinitionFormat, DefinitionType, DeleteDefinition,
@@ -22,6 +22,7 @@ pub(crate) use self::installing::{Auth, Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
+pub(crate) use self::values::Target;
 use self::values::{duration, namespace, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vela_engine::names;
+use vela_engine::{LOCAL, names};
 
 /// The longest wait a user can ask for: beyond a day it is a typing error.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -20,6 +20,21 @@ pub(super) fn template(text: &str) -> Result<String, String> {
     let (namespace, name) = text.split_once('/').map_or((None, text), |(space, name)| (Some(space), name));
     let is_one = names::is_subdomain(name) && namespace.is_none_or(names::is_label);
     is_one.then(|| text.to_owned()).ok_or_else(wrong)
+}
+
+/// Where a config is copied to: a namespace, of the cluster `local` or of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) cluster: String,
+    pub(crate) namespace: String,
+}
+
+/// Reads `NAMESPACE` or `CLUSTER/NAMESPACE`, as KubeVela does.
+pub(super) fn target(text: &str) -> Result<Target, String> {
+    let (cluster, namespace) = text.split_once('/').unwrap_or((LOCAL, text));
+    let is_one = names::is_label(cluster) && names::is_label(namespace);
+    let target = || Target { cluster: cluster.to_owned(), namespace: namespace.to_owned() };
+    is_one.then(target).ok_or_else(|| format!("{text:?} is no target: write it like team-a or local/team-a"))
 }
 
 pub(super) fn namespace(text: &str) -> Result<String, String> {

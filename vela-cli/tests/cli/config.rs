@@ -1,4 +1,4 @@
-//! `vela config` and `vela config-template` on the sandbox: configs are made, shown without their values, and deleted.
+//! `vela config` and `vela config-template` on the sandbox: configs are made, shown without their values, copied and deleted.
 
 use serde_json::{Value, json};
 
@@ -191,4 +191,121 @@ fn templates_are_listed_and_described() {
         1,
         &["no config template \"own\"", "namespace vela-system has no ConfigMap config-template-own"],
     );
+}
+
+/// The same template as a file of CUE.
+fn template_file() -> String {
+    let (_, text) = TEMPLATE.split_once("template: |\n").unwrap();
+    text.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect()
+}
+
+#[test]
+fn a_template_in_cue_is_applied_used_and_deleted() {
+    let person = Person::new();
+    person.write("mysql.cue", template_file());
+    let said = person.types(&["config-template", "apply", "-f", "mysql.cue", "--dry-run"]).ok();
+    assert!(said.err.contains("ConfigMap vela-system/config-template-mysql created (dry run)"), "{said:?}");
+    assert!(said.out.contains("Address of the server") && said.out.contains("schema: "), "{said:?}");
+    assert_eq!(person.types(&["config-template", "list", "-o", "name"]).ok().out, "");
+
+    let said = person.types(&["config-template", "apply", "mysql.cue"]).ok();
+    assert!(said.err.contains("ConfigMap vela-system/config-template-mysql created"), "{said:?}");
+    let said = person.types(&["config-template", "apply", "-f", "mysql.cue"]).ok();
+    assert!(said.err.contains("config-template-mysql unchanged"), "{said:?}");
+    let said = person.types(&["config-template", "show", "mysql"]).ok();
+    for part in ["host", "Address of the server", "3306"] {
+        assert!(said.out.contains(part), "{part}: {said:?}");
+    }
+    person.types(&["config", "create", "db", "-t", "mysql", "host=a", "password=b"]).ok();
+    let said = person.types(&["config", "get", "db", "--show-secrets", "-o", "json"]).ok();
+    assert_eq!(of_json(&said.out)["template"], "mysql");
+    assert_eq!(of_json(&said.out)["type"], "example.com/mysql");
+
+    person.types(&["config-template", "apply", "mysql.cue", "--name", "default/own"]).ok();
+    assert_eq!(person.types(&["config-template", "list", "-o", "name"]).ok().out, "own\nmysql\n");
+    person
+        .types(&["config-template", "delete", "mysql"])
+        .fails(1, &["template mysql would be deleted", "(-y)"]);
+    person
+        .types(&["config-template", "delete", "mysql", "none", "-y"])
+        .fails(1, &["no config template \"none\""]);
+    let said = person.types(&["config-template", "del", "mysql", "default/own", "-y"]).ok();
+    assert!(said.err.contains("ConfigMap default/config-template-own deleted"), "{said:?}");
+    assert_eq!(person.types(&["config-template", "list", "-o", "name"]).ok().out, "");
+    assert_eq!(person.types(&["config", "list", "-o", "name"]).ok().out, "db\n", "configs stay");
+}
+
+#[test]
+fn a_wrong_template_is_told_at_its_place() {
+    let person = Person::new();
+    let apply = |text: &str| {
+        person.write("t.cue", text);
+        person.types(&["config-template", "apply", "t.cue"])
+    };
+    apply("metadata: name: \"a\"\ntemplate: {\n").fails(1, &["t.cue:2:12"]);
+    apply("metadata: name: \"a\"\ntemplate: {parameter: {}, output: type: paramete.x}\n")
+        .fails(1, &["t.cue:2:41", "paramete"]);
+    apply("metadata: name: \"a\"\n").fails(1, &["t.cue:1:1", "`template.parameter`"]);
+    apply("template: parameter: {}\n").fails(1, &["t.cue:1:1", "`metadata.name`", "--name"]);
+    apply("metadata: name: \"A b\"\ntemplate: parameter: {}\n").fails(1, &["t.cue:1:1", "\"A b\""]);
+    person.types(&["config-template", "apply", "none.cue"]).fails(1, &["none.cue cannot be read"]);
+    person.types(&["config-template", "apply"]).fails(2, &["<FILE"]);
+    // What is no template is not overwritten, and not deleted.
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-template-a, namespace: vela-system}\ndata: {x: text}\n";
+    person.write("other.yaml", other);
+    person.types(&["up", "other.yaml"]).ok();
+    apply("metadata: name: \"a\"\ntemplate: parameter: {}\n")
+        .fails(1, &["no config template", "nothing was written"]);
+    person.types(&["config-template", "delete", "a", "-y"]).fails(1, &["no config template"]);
+    assert_eq!(person.types(&["diff", "other.yaml"]).ok().out, "1 unchanged\n");
+}
+
+#[test]
+fn a_config_is_distributed_and_recalled() {
+    let person = with_template();
+    let spaces =
+        ["a", "b"].map(|name| format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: team-{name}}}\n"));
+    person.write("spaces.yaml", spaces.join("---\n"));
+    person.types(&["up", "spaces.yaml"]).ok();
+    person.types(&["config", "create", "db", "-t", "mysql", "host=a", "password=hidden-value"]).ok();
+    let distribute = |words: &[&str]| {
+        let said = person.types(&[&["config", "distribute", "db"], words].concat());
+        assert!(!format!("{said:?}").contains("hidden-value"), "{said:?}");
+        said
+    };
+    let names = |namespace: &str| person.types(&["config", "list", "-n", namespace, "-o", "name"]).ok().out;
+    distribute(&[]).fails(2, &["--target"]);
+    distribute(&["-t", "team-a,none"]).fails(1, &["there is no namespace none", "nothing was written"]);
+    distribute(&["-t", "prod/team-a"]).fails(5, &["another cluster", "works on one cluster"]);
+    distribute(&["-t", "default"]).fails(1, &["its own namespace"]);
+    assert_eq!(names("team-a"), "");
+
+    let said = distribute(&["-t", "team-a", "--target", "local/team-b"]).ok();
+    assert!(said.err.contains("Secret team-b/db created"), "{said:?}");
+    assert!(distribute(&["-t", "team-b"]).ok().err.contains("unchanged"));
+    let said = person.types(&["config", "get", "db", "-n", "team-a", "--show-secrets", "-o", "json"]).ok();
+    let copy = of_json(&said.out);
+    assert_eq!((&copy["template"], &copy["objects"]), (&json!("mysql"), &json!([])));
+    assert_eq!(copy["properties"], json!({"host": "a", "password": "hidden-value"}));
+    person
+        .types(&["config", "distribute", "db", "-n", "team-a", "-t", "team-b"])
+        .fails(1, &["a copy of default/db"]);
+
+    // A change reaches the copies when it is distributed again.
+    person.types(&["config", "create", "db", "-t", "mysql", "host=c", "password=hidden-value"]).ok();
+    assert!(distribute(&["-t", "team-a"]).ok().err.contains("Secret team-a/db changed"));
+    let said = distribute(&["--recall", "-t", "team-a"]).ok();
+    assert!(said.err.contains("Secret team-a/db deleted"), "{said:?}");
+    assert_eq!((names("team-a"), names("team-b")), (String::new(), "db\n".to_owned()));
+    // The copies can be taken back although the config is gone.
+    person.types(&["config", "delete", "db", "-y"]).ok();
+    assert!(distribute(&["--recall"]).ok().err.contains("Secret team-b/db deleted"));
+    assert!(distribute(&["--recall"]).ok().err.contains("There is no copy of the config default/db"));
+
+    // A Secret of another owner is neither overwritten nor deleted.
+    person.types(&["config", "create", "db", "-n", "team-a", "x=y"]).ok();
+    person.types(&["config", "create", "db", "a=b"]).ok();
+    distribute(&["-t", "team-a"]).fails(1, &["Secret team-a/db", "no copy of this config"]);
+    distribute(&["--recall", "-t", "team-a"]).fails(1, &["no copy of default/db", "nothing was deleted"]);
+    assert_eq!(names("team-a"), "db\n");
 }

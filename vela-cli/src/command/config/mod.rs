@@ -1,11 +1,13 @@
-//! `vela config` and `vela config-template`: configs are listed, shown, made and deleted, and their templates described.
+//! `vela config` and `vela config-template`: configs are listed, shown, made, copied and deleted; their templates, too.
 //!
 //! `vela_engine::config` defines a config, its objects and what may be changed, for these commands and for the steps of
 //! workflows. No message repeats the values of a config; they are printed where `--show-secrets` asks for them.
 
 mod create;
+mod distribute;
 mod objects;
 mod template;
+mod template_file;
 
 use serde_json::{Value, json};
 use vela_engine::config;
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result
             }
             Config::Create(args) => create::create(cluster, args, screen).await,
             Config::Delete { names, yes } => delete(cluster, names, *yes, screen).await,
+            Config::Distribute(args) => distribute::run(cluster, args, screen).await,
         };
         both(done, session.close().await)
     })
@@ -52,8 +55,14 @@ pub(crate) fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result
 
 /// The templates.
 pub(crate) fn run_template(args: &ConfigTemplate, global: &Global, screen: &mut Screen) -> Result<()> {
+    let is_look = match args {
+        ConfigTemplate::List { .. } | ConfigTemplate::Show { .. } => true,
+        ConfigTemplate::Apply(args) => args.dry_run,
+        ConfigTemplate::Delete { .. } => false,
+    };
+    let purpose = if is_look { Purpose::Read } else { Purpose::Change };
     block_on(async {
-        let session = Session::open(global, Purpose::Read, screen).await?;
+        let session = Session::open(global, purpose, screen).await?;
         let done = template::run(&session.cluster, args, screen).await;
         both(done, session.close().await)
     })

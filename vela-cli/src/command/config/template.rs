@@ -1,16 +1,22 @@
-//! Templates of configs: which there are, and which properties their configs take.
+//! Templates of configs: which there are, which properties their configs take; they are stored and deleted.
+
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use vela_engine::Definition;
-use vela_engine::config::Template;
+use vela_engine::config::{CATALOG, CATALOG_OF_CONFIGS, Template};
 use vela_engine::nearest::advice;
 use vela_engine::parameters::{Parameters, parameters};
 
-use super::objects::{place_of, print_list};
-use crate::args::{ConfigTemplate, Format};
+use super::objects::{self, place_of, print_list, refused, title};
+use super::template_file;
+use crate::applications::enumerated;
+use crate::args::{ApplyTemplate, ConfigTemplate, Format};
 use crate::cluster::Cluster;
 use crate::command::show::outline;
-use crate::error::{Error, Result};
+use crate::confirm::{Question, confirm};
+use crate::error::{Error, Failure, Result};
+use crate::input;
 use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 use crate::screen::{Screen, data};
@@ -44,7 +50,76 @@ pub(super) async fn run(cluster: &Cluster, args: &ConfigTemplate, screen: &mut S
             let width = screen.width().unwrap_or(usize::MAX);
             screen.print(&format!("config template {name}\n\n{}", outline::render(&described, width)))
         }
+        ConfigTemplate::Apply(args) => apply(cluster, args, screen).await,
+        ConfigTemplate::Delete { names, yes } => delete(cluster, names, *yes, screen).await,
     }
+}
+
+async fn apply(cluster: &Cluster, args: &ApplyTemplate, screen: &mut Screen) -> Result<()> {
+    let path = args.path.as_ref().or(args.file.as_ref());
+    let (file, text) = input::read_text(path.map_or(Path::new("-"), PathBuf::as_path))?;
+    let read = template_file::read(&file, &text)?;
+    let written = match &args.name {
+        Some(name) => name.as_str(),
+        None => read.name()?,
+    };
+    let (namespace, name) = split(written);
+    let object = read.config_map(namespace, name)?;
+    if let Some(there) = objects::read(cluster, &object).await? {
+        let there = json!(there);
+        let is_template = there["metadata"]["labels"][CATALOG] == CATALOG_OF_CONFIGS;
+        if !is_template || Template::read(&there).is_err() {
+            let why = format!("it is there and no config template: it has no label {CATALOG}, or no text");
+            return Err(refused(&object, &why, "nothing was written; choose another name by --name"));
+        }
+    }
+    // What KubeVela wrote of a template is taken over, as it takes over what was written here.
+    let (applied, _) = cluster.apply(&object, true, args.dry_run).await?;
+    if args.dry_run {
+        screen.say(&format!("{} {} (dry run)", title(&object), applied.word()));
+        return screen.document(&data(Format::Yaml, &object)?);
+    }
+    screen.say(&format!("{} {}", title(&object), applied.word()));
+    Ok(())
+}
+
+async fn delete(cluster: &Cluster, names: &[String], yes: bool, screen: &mut Screen) -> Result<()> {
+    // All must be there before the first one goes.
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    for name in names {
+        match find(cluster, name).await {
+            Ok(config_map) => match Template::read(&config_map) {
+                Ok(_) => found.push(config_map),
+                Err(why) => failures.push(Error::user(why).hint("nothing was deleted").into()),
+            },
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if let Some(failure) = Failure::all(failures) {
+        return Err(failure);
+    }
+    if !yes {
+        let what = enumerated(names);
+        let question = Question {
+            question: &format!("Delete the config template {what}; the configs that go by it stay"),
+            unasked: &format!("the config template {what} would be deleted"),
+            declined: "nothing was deleted",
+        };
+        confirm(&question, screen)?;
+    }
+    for config_map in &found {
+        let (api_version, kind) = CONFIG_MAP;
+        let (namespace, name) = place_of(config_map);
+        if cluster.delete(api_version, kind, Some(&namespace), &name).await?.is_some() {
+            screen.say(&format!("{kind} {namespace}/{name} deleted"));
+        }
+    }
+    Ok(())
+}
+
+/// Namespace and name of a template, which may be written without its namespace.
+fn split(written: &str) -> (&str, &str) {
+    written.split_once('/').unwrap_or((SYSTEM_NAMESPACE, written))
 }
 
 /// The name of the template that a ConfigMap holds.
@@ -70,7 +145,7 @@ async fn all(cluster: &Cluster, all_namespaces: bool) -> Result<Vec<Value>> {
 
 /// The ConfigMap of the template of this name, which may begin with a namespace.
 pub(super) async fn find(cluster: &Cluster, written: &str) -> Result<Value> {
-    let (namespace, name) = written.split_once('/').unwrap_or((SYSTEM_NAMESPACE, written));
+    let (namespace, name) = split(written);
     let config_map = Template::config_map(name);
     if let Some(found) = cluster.get(CONFIG_MAP.0, CONFIG_MAP.1, Some(namespace), &config_map).await? {
         return Ok(json!(found));
