@@ -76,11 +76,6 @@ const VERBS: &[Verb] = &[
     ),
     ("def doc-gen", Absence::Otherwise, "`vela show NAME -o markdown` prints the reference of a type"),
     (
-        "def gen-api",
-        Absence::NotYet,
-        "`vela show NAME -o json` prints the parameters of a type for generators",
-    ),
-    (
         "def gen-cue",
         Absence::NotYet,
         "`vela def init` begins a template, and docs/definitions.md says how to go on",

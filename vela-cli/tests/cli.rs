@@ -25,6 +25,8 @@ mod environments;
 mod errors;
 #[path = "cli/everyday.rs"]
 mod everyday;
+#[path = "cli/generated.rs"]
+mod generated;
 #[path = "cli/inside.rs"]
 mod inside;
 #[path = "cli/kustomize.rs"]

@@ -25,6 +25,11 @@ pub(crate) enum Def {
         #[arg(long, short, value_enum, default_value = "yaml")]
         output: Format,
     },
+    /// Write typed clients of definitions in TypeScript, Go or Python
+    #[command(
+        after_help = "Examples:\n  vela def gen-api webservice scaler --lang go -o internal/vela\n  vela def gen-api --all --offline --lang python -o ."
+    )]
+    GenApi(GenerateApi),
     /// Print the beginning of a definition in CUE; needs no cluster
     #[command(
         after_help = "Examples:\n  vela def init my-trait -t trait --desc 'Marks a workload.'\n  vela def init page -t component --template-yaml deployment.yaml -o page.cue"
@@ -68,6 +73,43 @@ pub(crate) enum Def {
         #[arg(long, short, value_enum, default_value = "yaml")]
         output: DefinitionFormat,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["what", "all"]))]
+pub(crate) struct GenerateApi {
+    /// Names of definitions that are there, and files or folders of definitions
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) what: Vec<String>,
+    /// All definitions that are there
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The language of the clients
+    #[arg(long, short, value_enum)]
+    pub(crate) lang: Language,
+    /// Folder of the file vela.ts, vela.go or vela.py, which is written anew if it was generated
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: PathBuf,
+    /// Name of the Go package (default: that of the folder)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) package: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: WhichDefinitions,
+    #[command(flatten)]
+    pub(crate) recursive: Recursive,
+}
+
+/// A language of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// A module, for TypeScript 4 or newer
+    #[value(alias = "ts")]
+    Typescript,
+    /// A package, for Go 1.18 or newer
+    Go,
+    /// A module, for Python 3.8 or newer
+    #[value(alias = "py")]
+    Python,
 }
 
 /// Files with definitions.

@@ -1,9 +1,10 @@
-//! `vela def`: judges, renders, lists and prints definitions, and begins, applies, edits and deletes them.
+//! `vela def`: judges, renders, lists and prints definitions, begins, applies, edits and deletes them, and writes clients.
 
 mod apply;
 mod del;
 mod edit;
 mod files;
+mod gen_api;
 mod init;
 mod stored;
 mod users;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()
         Def::Apply(args) => apply::run(args, global, screen),
         Def::Edit(args) => edit::run(args, global, screen),
         Def::Del(args) => del::run(args, global, screen),
+        Def::GenApi(args) => gen_api::run(args, global, screen),
         Def::Vet(files) => vet(files, screen),
         Def::Render { files, output } => render(files, *output, screen),
         Def::List { which, output } => {

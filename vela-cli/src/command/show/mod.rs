@@ -98,7 +98,7 @@ fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
 }
 
 /// Is it something whose name people write after `type:`?
-fn is_type(definition: &Definition) -> bool {
+pub(super) fn is_type(definition: &Definition) -> bool {
     match definition.kind() {
         DefinitionKind::Component
         | DefinitionKind::Trait
