@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use vela_engine::LOCAL;
 
-use super::objects::{place_of, read, refused, title};
-use super::{SECRET, all, find, remove};
+use super::objects::{SECRET, all, find, place_of, read, refused, remove, title};
 use crate::applications::enumerated;
 use crate::args::{DistributeConfig, Target};
 use crate::cluster::Cluster;

@@ -11,9 +11,8 @@ mod template_file;
 
 use serde_json::{Value, json};
 use vela_engine::config;
-use vela_engine::nearest::advice;
 
-use self::objects::{place_of, print_list, read, refused, title};
+use self::objects::{SECRET, all, find, place_of, print_list, read, refused, remove, title};
 use crate::applications::enumerated;
 use crate::args::{Config, ConfigTemplate, Format, Global, ListFormat};
 use crate::cluster::Cluster;
@@ -23,7 +22,6 @@ use crate::pointer::text;
 use crate::screen::{BOLD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 
-const SECRET: (&str, &str) = ("v1", "Secret");
 /// What stands where a value is not printed.
 const HIDDEN: &str = "(secret)";
 /// The advice where an object that a config names is of another owner.
@@ -72,18 +70,6 @@ fn both(done: Result<()>, closed: Result<()>) -> Result<()> {
     Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
 }
 
-/// The configs of a namespace or of all, by namespace and name.
-async fn all(cluster: &Cluster, namespace: Option<&str>) -> Result<Vec<Value>> {
-    let found = cluster.list(SECRET.0, SECRET.1, namespace).await?;
-    let mut configs: Vec<Value> = found
-        .into_iter()
-        .map(|secret| json!(secret))
-        .filter(|secret| config::is_config(secret).is_ok())
-        .collect();
-    configs.sort_by_cached_key(place_of);
-    Ok(configs)
-}
-
 /// The name of the template that a config goes by; nothing where it goes by none.
 fn template_of(secret: &Value) -> &str {
     secret["metadata"]["labels"][config::TYPE].as_str().unwrap_or_default()
@@ -123,26 +109,6 @@ async fn list(
         screen.say(&format!("There is no config{of} in {place}."));
     }
     Ok(())
-}
-
-/// The config of this name in the namespace of the command.
-async fn find(cluster: &Cluster, name: &str) -> Result<Value> {
-    if let Some(found) = cluster.get(SECRET.0, SECRET.1, None, name).await? {
-        let found = json!(found);
-        return match config::is_config(&found) {
-            Ok(()) => Ok(found),
-            Err(why) => Err(Error::user(format!("config {name}: {why}"))
-                .hint("`vela config list` lists the configs of this namespace")
-                .into()),
-        };
-    }
-    let known = all(cluster, Some(cluster.namespace())).await?;
-    let names: Vec<&str> = known.iter().map(|secret| text(secret, "/metadata/name")).collect();
-    let error = Error::user(format!("there is no config {name:?} in {}", cluster.place()));
-    let hint = advice(name, "config", names);
-    Err(error
-        .hint(hint.unwrap_or_else(|| "`vela config list -A` lists the configs of every namespace".to_owned()))
-        .into())
 }
 
 async fn get(
@@ -240,13 +206,4 @@ async fn delete_one(cluster: &Cluster, secret: &Value, screen: &mut Screen) -> R
     let secret =
         json!({"apiVersion": SECRET.0, "kind": SECRET.1, "metadata": {"name": name, "namespace": namespace}});
     remove(cluster, &secret, screen).await
-}
-
-async fn remove(cluster: &Cluster, object: &Value, screen: &mut Screen) -> Result<()> {
-    let (namespace, name) = place_of(object);
-    let (api_version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
-    if cluster.delete(api_version, kind, Some(&namespace), &name).await?.is_some() {
-        screen.say(&format!("{} deleted", title(object)));
-    }
-    Ok(())
 }

@@ -135,7 +135,7 @@ mod tests {
                         template: {\n\tparameter: {\n\t\t// +usage=Address\n\t\thost: string\n\t\tport: *3306 | int\n\t}\n\
                         \toutput: {\n\t\ttype: \"a/b\"\n\t\tstringData: url: strings.ToLower(context.name) + parameter.host\n\t}\n}\n";
 
-    fn told(text: &str) -> String {
+    fn message(text: &str) -> String {
         read("mysql.cue", text).err().map(|found| found.to_string()).unwrap_or_default()
     }
 
@@ -157,17 +157,21 @@ mod tests {
 
     #[test]
     fn each_mistake_is_told_at_its_place_in_the_file() {
-        assert!(told("metadata: name: \"a\"\ntemplate: {").starts_with("mysql.cue:2:"), "{}", told("a: {"));
-        let unknown = told(&TEXT.replace("parameter.host", "paramete.host"));
+        assert!(
+            message("metadata: name: \"a\"\ntemplate: {").starts_with("mysql.cue:2:"),
+            "{}",
+            message("a: {")
+        );
+        let unknown = message(&TEXT.replace("parameter.host", "paramete.host"));
         assert!(unknown.starts_with("mysql.cue:16:52") && unknown.contains("paramete"), "{unknown}");
-        let conflict = told("metadata: name: \"a\"\nmetadata: name: \"b\"\ntemplate: parameter: {}\n");
+        let conflict = message("metadata: name: \"a\"\nmetadata: name: \"b\"\ntemplate: parameter: {}\n");
         assert!(conflict.starts_with("mysql.cue:") && conflict.contains("conflict"), "{conflict}");
-        let none = told("metadata: name: \"a\"\n");
+        let none = message("metadata: name: \"a\"\n");
         assert!(none.contains("mysql.cue:1:1") && none.contains("no field `template.parameter`"), "{none}");
-        assert!(told("template: parameter: {}\n").is_empty());
+        assert!(message("template: parameter: {}\n").is_empty());
         let nameless = read("mysql.cue", "template: parameter: {}\n").map(|file| file.name().is_err());
         assert!(nameless.is_ok_and(|is_nameless| is_nameless));
         let huge = "// x\n".repeat(TEXT_BYTES_AT_MOST / 5 + 1);
-        assert!(told(&huge).contains("expected at most"));
+        assert!(message(&huge).contains("expected at most"));
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod del;
 mod edit;
 mod files;
+mod found;
 mod gen_api;
 mod init;
 mod stored;
@@ -11,15 +12,13 @@ mod users;
 
 use serde_json::{Value, json};
 use vela_engine::nearest::advice;
-use vela_engine::{ClusterVersion, Definition, Document, Snapshot, dry_run};
+use vela_engine::{Definition, Document, dry_run};
 
-use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat, WhichDefinitions};
+use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat};
 use crate::error::{Error, Failure, Result};
-use crate::offline::DEFINITION_KINDS;
+use crate::input;
 use crate::screen::{Screen, data};
-use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
-use crate::{input, offline};
 
 pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()> {
     match args {
@@ -31,12 +30,12 @@ pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()
         Def::Vet(files) => vet(files, screen),
         Def::Render { files, output } => render(files, *output, screen),
         Def::List { which, output } => {
-            let snapshot = there(which, global, screen)?;
-            list(&chosen(&snapshot, which), *output, screen)
+            let snapshot = found::there(which, global, screen)?;
+            list(&found::chosen(&snapshot, which), *output, screen)
         }
         Def::Get { name, which, output } => {
-            let snapshot = there(which, global, screen)?;
-            get(name, &chosen(&snapshot, which), *output, screen)
+            let snapshot = found::there(which, global, screen)?;
+            get(name, &found::chosen(&snapshot, which), *output, screen)
         }
     }
 }
@@ -82,38 +81,6 @@ fn render(paths: &DefinitionFiles, format: Format, screen: &mut Screen) -> Resul
             screen.document(&all.join("---\n"))
         }
     }
-}
-
-/// The definitions of the cluster, or the built-in ones.
-fn there(which: &WhichDefinitions, global: &Global, screen: &mut Screen) -> Result<Snapshot> {
-    if which.offline {
-        let reader = offline::built_in(ClusterVersion::newest(), &[])?;
-        return block_on(async {
-            let found = reader.all_definitions("default", &DEFINITION_KINDS).await;
-            found.map_err(|error| offline::unread(None, error))
-        });
-    }
-    block_on(async {
-        let session = Session::open(global, Purpose::Read, screen).await?;
-        let found = async {
-            let cluster = &session.cluster;
-            let reader = offline::of_cluster(cluster, &[]).await?;
-            let found = reader.all_definitions(cluster.namespace(), &DEFINITION_KINDS).await;
-            found.map_err(|error| offline::unread(Some(cluster), error))
-        }
-        .await;
-        session.close().await?;
-        found
-    })
-}
-
-fn chosen<'a>(snapshot: &'a Snapshot, which: &WhichDefinitions) -> Vec<&'a Definition> {
-    let wanted = which.type_.map(stored::kind);
-    let all = snapshot.definitions().map(AsRef::as_ref);
-    let mut chosen: Vec<&Definition> =
-        all.filter(|one| wanted.is_none_or(|kind| one.kind() == kind)).collect();
-    chosen.sort_by_key(|one| (one.kind().noun(), one.name()));
-    chosen
 }
 
 fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) -> Result<()> {

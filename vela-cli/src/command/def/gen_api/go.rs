@@ -1,7 +1,6 @@
 //! The model → a file of Go, as gofmt writes it: a blank line after each field leaves nothing to align.
 
-use super::MARK;
-use super::model::{Choice, Model, Shape, Struct, Type};
+use super::model::{Choice, MARK, Model, Shape, Struct, Type};
 use super::names::{Names, pascal, quoted};
 
 /// The builder of an Application.

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::MARK;
-use super::model::{Choice, Model, Shape, Struct, Type};
+use super::model::{Choice, MARK, Model, Shape, Struct, Type};
 use super::names::{Names, python, quoted, snake};
 
 /// The builder of an Application.

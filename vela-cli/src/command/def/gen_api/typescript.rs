@@ -1,7 +1,6 @@
 //! The model → a module of TypeScript.
 
-use super::MARK;
-use super::model::{Model, Shape, Struct, Type};
+use super::model::{MARK, Model, Shape, Struct, Type};
 use super::names::{is_plain, lower_first, quoted};
 
 /// The builder of an Application.
