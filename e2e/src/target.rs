@@ -208,6 +208,16 @@ impl Target {
         }
     }
 
+    /// The last lines of the log of what reconciles, for the message of a failure.
+    pub fn log_tail(&self) -> String {
+        let path = match &self.backing {
+            Backing::Sandbox(_) => self.home.path().join("sandbox.log"),
+            Backing::Real(controller) => controller.home.path().join("vela-core.log"),
+            Backing::Alone | Backing::OfItsOwn(_) => return String::new(),
+        };
+        last_lines(&std::fs::read_to_string(path).unwrap_or_default())
+    }
+
     /// Kills what reconciles, at once and without a chance to tidy up.
     pub fn kill(&self) -> Result<()> {
         match &self.backing {

@@ -6,7 +6,7 @@ use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::target::{Target, is_real};
 
-use crate::there_and_back::{Story, created, identities, settled};
+use crate::there_and_back::{Story, created, identities, prepared, settled};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// Turns there and back, with two deaths each.
@@ -54,13 +54,15 @@ async fn gone(target: &Target, namespace: &str, story: &Story) -> Result<()> {
         for (api_version, kind, name) in left {
             let found = cluster.get(api_version, kind, name).await.map_err(|error| error.to_string())?;
             if let Some(found) = found {
-                let (metadata, status) = (&found["metadata"], &found["status"]);
-                return Err(format!("{kind} {name} is still there: {metadata}, status {status}"));
+                let held = &found["metadata"]["finalizers"];
+                let status = &found["status"];
+                return Err(format!("{kind} {name} is still there: finalizers {held}, status {status}"));
             }
         }
         Ok(())
     })
     .await
+    .map_err(|error| format!("{error}\n--- end of the log\n{}", target.log_tail()).into())
 }
 
 /// One turn: B, a death, A again, a death; what A has must be what it was.
@@ -124,6 +126,34 @@ fn whatever_is_killed_in_the_middle_ends_right() {
         dies(&mut target, &mut chance, PAUSE_AT_MOST).await?;
         for (namespace, story) in &all {
             gone(&target, namespace, story).await?;
+        }
+        Ok(())
+    });
+}
+
+/// How often everything is deleted with a death in the middle.
+const DELETIONS: usize = 3;
+/// A deletion takes no longer than this on a quiet machine, so most deaths are in the middle of one.
+const DELETION_AT_MOST: u64 = 120;
+
+#[test]
+fn a_deletion_that_is_killed_is_finished() {
+    scenario(async {
+        let mut target = Target::open("killed-deletion").await?;
+        let mut chance = Chance::new();
+        let all = prepared(&target).await?;
+        for _ in 0..DELETIONS {
+            for (namespace, story) in &all {
+                story.create(&target.cluster().within(namespace)).await?;
+            }
+            settled(&target, &all).await?;
+            for (namespace, story) in &all {
+                story.delete(&target.cluster().within(namespace)).await?;
+            }
+            dies(&mut target, &mut chance, DELETION_AT_MOST).await?;
+            for (namespace, story) in &all {
+                gone(&target, namespace, story).await?;
+            }
         }
         Ok(())
     });
