@@ -75,6 +75,7 @@ mod scenarios {
     pub(crate) mod workflow_refs;
     mod workflow_restarts;
     pub(crate) mod workflow_runs;
+    mod workflow_scale;
     mod workflow_secrets;
     mod workflow_values;
     mod workflows;

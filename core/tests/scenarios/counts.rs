@@ -230,3 +230,36 @@ async fn an_application_of_the_first_form_costs_few_requests() {
     cluster.delete(ALPHA, "Application", "shop").await;
     print("Application v1alpha2, delete", &all_requests(&cluster).await);
 }
+
+/// A thousand workflows that wait for people must not be written anew by each process that starts.
+#[tokio::test]
+async fn a_restart_changes_nothing_of_suspended_workflows() {
+    let mut cluster = TestCluster::new().await;
+    let settings = |name: &str| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        json!({"name": name, "type": "k8s-objects", "properties": {"objects": [object]}})
+    };
+    let mut shop = application("shop", &[settings("front"), settings("back")]);
+    let apply =
+        |name: &str| json!({"name": name, "type": "apply-component", "properties": {"component": name}});
+    let hold = json!({"name": "hold", "type": "suspend"});
+    shop["spec"]["workflow"] = json!({"steps": [apply("front"), hold, apply("back")]});
+    cluster.create(shop).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    cluster.quiet().await;
+    let versions = async |cluster: &TestCluster| {
+        let settings = cluster.get("v1", "ConfigMap", "front").await.unwrap();
+        let shop = cluster.application("shop").await;
+        [settings, shop].map(|object| object["metadata"]["resourceVersion"].clone())
+    };
+    let before = versions(&cluster).await;
+    cluster.kill().await;
+    cluster.requests();
+    cluster.start();
+    cluster.rested(1).await;
+    let written = cluster.writes();
+    // The record of a set that is not complete does not say whether the object was written, so it is applied once more.
+    assert!(written.iter().all(|entry| entry.path.contains("/configmaps/front")), "{written:#?}");
+    assert!(written.len() <= 1, "{written:#?}");
+    assert_eq!(versions(&cluster).await, before);
+}

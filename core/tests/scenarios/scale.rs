@@ -29,7 +29,7 @@ struct Cost {
 }
 
 /// User and system time of this process, in seconds.
-fn processor() -> f64 {
+pub(super) fn processor() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u32 = fields.skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
@@ -37,7 +37,7 @@ fn processor() -> f64 {
 }
 
 /// Resident memory of this process in MiB.
-fn memory() -> f64 {
+pub(super) fn memory() -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() / 1024.0
