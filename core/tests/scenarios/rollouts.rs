@@ -173,6 +173,24 @@ pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
     }
 }
 
+/// As a user reported it to KubeVela, which counted the pod of the Deployment that the rollout itself had made.
+#[tokio::test]
+async fn the_batches_of_a_first_rollout_add_up_to_the_target() {
+    let cluster = TestCluster::new().await;
+    let mut shop = rolling("nginx:1");
+    shop["metadata"]["annotations"]["app.oam.dev/rolling-components"] = json!("front");
+    shop["spec"]["components"][0]["type"] = json!("worker");
+    shop["spec"]["components"][0]["properties"] = json!({"image": "busybox:1"});
+    cluster.create(shop).await;
+    recorded(&cluster, "shop-v1").await;
+    let mut plan = batches(&[1, 2]);
+    plan["targetSize"] = json!(3);
+    cluster.create(rollout("shop-v1", None, plan)).await;
+    let release = state(&cluster, "rolloutSucceed").await;
+    assert_eq!(release["status"]["rolloutOriginalSize"], 0, "{}", release["status"]);
+    has(&cluster, "front-v1", 3).await;
+}
+
 #[tokio::test]
 async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
     let cluster = TestCluster::new().await;

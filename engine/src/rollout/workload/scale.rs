@@ -1,6 +1,8 @@
 //! Scales one workload batch by batch.
 
 use serde_json::{Value as Json, json};
+use vela_crds::RolloutPlan;
+use vela_crds::annotations::ROLLING_COMPONENTS;
 use vela_kinds::readiness::is_observed;
 
 use super::object::{InPlaceKind, begin, field, foreign_controller, named, number, patch, release, size};
@@ -37,6 +39,20 @@ impl Scale {
             .then(|| format!("{} is still being updated: {updated} of {wanted} pods are new", named(object)))
     }
 
+    /// How many pods there are before the first batch. The first rollout of an application that lists its rolling components
+    /// makes the Deployment itself, paused: the pods that are its default size do not run yet, and a plan whose batches
+    /// add up to the target begins with none, as KubeVela counts since 1.1. 1.0 counted them, and a plan that fits so is
+    /// taken so.
+    fn original(self, plan: &RolloutPlan, object: &Json, target: i64) -> i64 {
+        let wanted = size(object);
+        let is_new = self.0.is_none()
+            && self.is_paused(object)
+            && number(object, "/status/replicas") == 0
+            && object["metadata"]["annotations"].get(ROLLING_COMPONENTS).is_some();
+        let fits = |original| Sizes::scale(plan, original, target).check_scale().is_ok();
+        if is_new && !fits(wanted) && fits(0) { 0 } else { wanted }
+    }
+
     fn verified(self, view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
         let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload to scale is not there"))?;
         let Some(target) = view.plan.target_size.map(i64::from) else {
@@ -46,7 +62,7 @@ impl Scale {
             );
             return Err(WorkloadStep::misfit(message));
         };
-        let original = size(object);
+        let original = self.original(view.plan, object, target);
         let record = Record { original_size: Some(original), target_size: Some(target), ..Record::default() };
         let fits = Sizes::scale(view.plan, original, target).check_scale();
         fits.map_err(|mismatch| WorkloadStep::misfit(mismatch.to_string()).record(record.clone()))?;

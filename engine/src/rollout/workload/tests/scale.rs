@@ -39,3 +39,29 @@ fn a_deployment_is_scaled_in_batches() {
     case.plan.target_size = None;
     assert!(why(&case.step(false, |workload, view| workload.verify(view))).contains("without a target"));
 }
+
+#[test]
+fn the_first_rollout_of_a_listed_component_begins_with_none() {
+    let verified = |batches: &[i64], listed: bool, pods: i64| {
+        let mut made = deployment("web-v1", 1, pods, 0);
+        made["spec"]["paused"] = json!(true);
+        if listed {
+            made["metadata"]["annotations"] = json!({"app.oam.dev/rolling-components": "web"});
+        }
+        let batches: Vec<Json> = batches.iter().map(|pods| json!({"replicas": pods})).collect();
+        let case = Case {
+            plan: plan(json!({"targetSize": 2, "rolloutBatches": batches})),
+            status: RolloutStatus::default(),
+            source: None,
+            leftovers: Vec::new(),
+            target: Some(made),
+        };
+        let step = case.step(false, |workload, view| workload.verify(view));
+        (step.outcome == Outcome::Done, step.record.original_size)
+    };
+    assert_eq!(verified(&[1, 1], true, 0), (true, Some(0)), "as since 1.1");
+    assert_eq!(verified(&[1], true, 0), (true, Some(1)), "as in 1.0");
+    assert_eq!(verified(&[1, 1], false, 0), (false, Some(1)), "as 1.0 answered without the list");
+    assert_eq!(verified(&[1, 1], true, 1), (false, Some(1)), "it runs");
+    assert_eq!(verified(&[1, 3], true, 0), (false, Some(1)), "neither");
+}
