@@ -53,6 +53,8 @@ mod system;
 mod terminal;
 #[path = "cli/top.rs"]
 mod top;
+#[path = "cli/upgrade.rs"]
+mod upgrade;
 #[path = "cli/verbs.rs"]
 mod verbs;
 #[path = "cli/watch.rs"]

@@ -37,7 +37,7 @@ pub(crate) struct Install {
     #[arg(long, alias = "image", value_name = "IMAGE")]
     pub(crate) controller_image: Option<String>,
     /// Run the controller here, beside the cluster, with the rights of this kubeconfig, until Ctrl-C
-    #[arg(long, value_enum, value_name = "WHERE", conflicts_with_all = ["controller_image", "webhooks", "webhook_url", "print"])]
+    #[arg(long, value_enum, value_name = "WHERE", conflicts_with_all = ["controller_image", "webhooks", "webhook_url", "print", "dry_run"])]
     pub(crate) controller: Option<ControllerPlace>,
     /// Have the controller judge what is written, before it is stored
     #[arg(long)]
@@ -79,8 +79,14 @@ pub(crate) struct Install {
     /// Image of vela-harbor
     #[arg(long, value_name = "IMAGE", requires = "harbor")]
     pub(crate) harbor_image: Option<String>,
-    /// Print the objects instead of applying them
-    #[arg(long, visible_alias = "dry-run")]
+    /// Bring built-in types that were edited in the cluster back to those of this release; without it they stay as they are
+    #[arg(long)]
+    pub(crate) reset_definitions: bool,
+    /// Say what would be created, changed, kept and taken away in the cluster, and write nothing
+    #[arg(long, conflicts_with = "print")]
+    pub(crate) dry_run: bool,
+    /// Print the objects instead of applying them; needs no cluster
+    #[arg(long)]
     pub(crate) print: bool,
 }
 

@@ -1,18 +1,23 @@
 //! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
 
+pub(crate) mod choices;
 mod deployment;
+pub(crate) mod edits;
 mod namespace;
 pub(crate) mod operators;
+pub(crate) mod record;
 pub(crate) mod webhooks;
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_core::access::{ACCOUNT, Needs};
 
 use self::deployment::Program;
 pub(crate) use self::namespace::SYSTEM_NAMESPACE;
+use self::operators::Run;
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
 use crate::error::{Error, Result};
@@ -25,12 +30,16 @@ const METRICS_PORT: u16 = 8080;
 
 /// Every object, in the order they are applied.
 pub(crate) fn objects() -> Result<Vec<Value>> {
-    let mut objects =
-        vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})];
+    let mut objects = vec![namespace()];
     let crds = vela_crds::crd_values();
     objects.extend(crds.map_err(|error| Error::internal(format!("a CRD of vela cannot be read: {error}")))?);
     objects.extend(definitions());
     Ok(objects)
+}
+
+/// The namespace of everything that has one.
+pub(crate) fn namespace() -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
 }
 
 /// The built-in definitions as objects of the system namespace.
@@ -50,6 +59,22 @@ pub(crate) fn identity(objects: &[Value]) -> String {
     text
 }
 
+/// Everything that an installation of this release can bring, whatever its flags: what it was is no leftover of an older one.
+pub(crate) fn everything() -> Result<Vec<Value>> {
+    let mut all = objects()?;
+    all.extend(access(Needs { webhooks: true, behalf: true, secrets: true, pods: true }));
+    all.extend(controller("any", true, &[]));
+    let server = webhooks::in_cluster();
+    all.extend(webhooks::configurations(&server));
+    all.extend(webhooks::authors(&server));
+    all.push(webhooks::trait_injector(&server));
+    for operator in operators::OPERATORS {
+        let run = Run { image: "any", more: operators::sidecars("any") };
+        all.extend(operator.objects(Some(&run), false)?);
+    }
+    Ok(all)
+}
+
 /// Applies them; every kind is served before the first object of that kind comes. `report` gets a line about each that changed.
 pub(crate) async fn apply(
     cluster: &Cluster,
@@ -57,22 +82,28 @@ pub(crate) async fn apply(
     mut report: impl FnMut(String),
 ) -> Result<()> {
     for object in webhooks::standing_first(cluster, objects).await? {
-        webhooks::convert_no_more(cluster, object).await?;
-        // What vela installs is vela's: an older field manager of these objects gives way.
-        let (applied, _) = cluster.apply(object, true, false).await?;
+        let (applied, _) = put(cluster, object).await?;
         if applied != Applied::Unchanged {
-            report(format!(
-                "{} {} {}",
-                text(object, "/kind"),
-                text(object, "/metadata/name"),
-                applied.word()
-            ));
-        }
-        if text(object, "/kind") == "CustomResourceDefinition" {
-            crd::established(cluster, text(object, "/metadata/name")).await?;
+            report(said(object, applied.word()));
         }
     }
     Ok(())
+}
+
+/// Applies one of them, and waits until it is served where it is a kind.
+pub(crate) async fn put(cluster: &Cluster, object: &Value) -> Result<(Applied, DynamicObject)> {
+    webhooks::convert_no_more(cluster, object).await?;
+    // What vela installs is vela's: an older field manager of these objects gives way.
+    let (applied, after) = cluster.apply(object, true, false).await?;
+    if text(object, "/kind") == "CustomResourceDefinition" {
+        crd::established(cluster, text(object, "/metadata/name")).await?;
+    }
+    Ok((applied, after))
+}
+
+/// A line about what happened to an object.
+pub(crate) fn said(object: &Value, word: &str) -> String {
+    format!("{} {} {word}", text(object, "/kind"), text(object, "/metadata/name"))
 }
 
 /// The account of the controller, with the rights it has: for every process that runs it, in the cluster or outside.
@@ -80,16 +111,16 @@ pub(crate) fn access(needs: Needs) -> Vec<Value> {
     vela_core::access::objects(SYSTEM_NAMESPACE, needs)
 }
 
-/// Takes away the bindings that an earlier installation needed and this one does not.
-pub(crate) async fn withdraw(cluster: &Cluster, needs: Needs, mut report: impl FnMut(String)) -> Result<()> {
-    let kind = "ClusterRoleBinding";
+/// The bindings in the cluster that an earlier installation needed and this one does not.
+pub(crate) async fn superseded(cluster: &Cluster, needs: Needs) -> Result<Vec<Value>> {
+    let (api_version, kind) = ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding");
+    let mut found = Vec::new();
     for name in vela_core::access::superseded(needs) {
-        let gone = cluster.delete("rbac.authorization.k8s.io/v1", kind, None, name).await?;
-        if gone.is_some() {
-            report(format!("{kind} {name} taken away: no flag of this installation needs it"));
+        if cluster.get(api_version, kind, None, name).await?.is_some() {
+            found.push(json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}));
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// The controller as a Deployment that works under that account.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use vela_apiserver::ApiServer;
@@ -12,6 +12,9 @@ use vela_testkit::Process;
 
 use crate::sandbox::until;
 use crate::{PAGE, Person, site};
+
+/// An object: its version, kind, namespace and name.
+pub(crate) type At<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// A cluster without any controller of ours, whose Deployments get pods.
 pub(crate) struct Cluster {
@@ -60,6 +63,15 @@ impl Cluster {
         });
     }
 
+    /// Merges a patch into an object, under the name of another program.
+    pub(crate) fn patch(&self, manager: &str, (api_version, kind, namespace, name): At<'_>, patch: &Value) {
+        let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+        self.runtime.block_on(async {
+            let api = self.api(api_version, kind, namespace);
+            api.patch(name, &params, &Patch::Merge(patch)).await.unwrap();
+        });
+    }
+
     /// Who holds the lease of the controllers.
     fn leader(&self) -> String {
         self.runtime.block_on(async {
@@ -71,14 +83,14 @@ impl Cluster {
 }
 
 /// A process with the controller.
-struct Controller {
+pub(crate) struct Controller {
     child: Process,
     log: PathBuf,
 }
 
 impl Controller {
     /// Starts it and waits until it says that it runs.
-    fn start(person: &Person, cluster: &Cluster, name: &str) -> Self {
+    pub(crate) fn start(person: &Person, cluster: &Cluster, name: &str) -> Self {
         let log = person.path(name);
         let mut command =
             person.command(&["install", "--controller", "local", "--kubeconfig", &cluster.kubeconfig]);
@@ -97,7 +109,7 @@ impl Controller {
     }
 
     /// Asks it to end, as service managers do, and waits until it has.
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let code = self.child.wait().unwrap().code();
         assert_eq!(code, Some(0), "{}", self.log());

@@ -64,7 +64,7 @@ impl At<'_> {
 #[test]
 fn install_prints_the_operators_that_flags_ask_for() {
     let person = Person::new();
-    let print = |more: &[&str]| person.types(&[&["install", "--dry-run"], more].concat());
+    let print = |more: &[&str]| person.types(&[&["install", "--print"], more].concat());
     let plain = print(&[]).ok().out;
     for words in ["group: dapr.io", "group: goharbor.io", "name: vela-dapr", "name: vela-harbor"] {
         assert!(!plain.contains(words), "{words} is there although no flag asks for it");

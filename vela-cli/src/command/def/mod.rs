@@ -10,6 +10,8 @@ mod init;
 mod stored;
 mod users;
 
+pub(super) use self::users::of as users_of;
+
 use serde_json::{Value, json};
 use vela_engine::nearest::advice;
 use vela_engine::{Definition, Document, dry_run};

@@ -13,7 +13,7 @@ use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 
 /// What uses the definition `name` of `namespace`, as "Application shop/site", in the order of names.
-pub(super) async fn of(
+pub(in crate::command) async fn of(
     cluster: &Cluster,
     kind: DefinitionKind,
     namespace: &str,

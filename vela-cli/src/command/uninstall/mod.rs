@@ -15,10 +15,12 @@ use vela_webhooks::registration::{AUTHORS, TRAIT_INJECTOR};
 
 use self::names::named;
 use self::objects::{all, take};
+pub(super) use self::operators::stored;
 use crate::args::{Global, Uninstall};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation::operators::OPERATORS;
+use crate::installation::record::RECORD;
 use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
 use crate::pointer::text;
 use crate::screen::Screen;
@@ -69,6 +71,7 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
     let needs = Needs { webhooks: true, behalf: true, secrets: true, pods: true };
     let mut others = installation::controller("none", true, &[]);
     others.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": webhooks::SECRET, "namespace": SYSTEM_NAMESPACE}}));
+    others.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": RECORD, "namespace": SYSTEM_NAMESPACE}}));
     others.push(json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": vela_core::access::ACCOUNT, "namespace": SYSTEM_NAMESPACE}}));
     others.extend(installation::access(needs).into_iter().rev());

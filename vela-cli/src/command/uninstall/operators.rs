@@ -116,7 +116,7 @@ async fn kinds(
 }
 
 /// The objects of a kind, as titles.
-async fn stored(cluster: &Cluster, kind: &Value) -> Result<Vec<String>> {
+pub(in crate::command) async fn stored(cluster: &Cluster, kind: &Value) -> Result<Vec<String>> {
     let versions = kind["spec"]["versions"].as_array().into_iter().flatten();
     let Some(version) = versions.into_iter().find(|version| version["storage"] == true) else {
         return Ok(Vec::new());

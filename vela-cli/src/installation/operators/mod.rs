@@ -8,7 +8,7 @@ mod presence;
 pub(crate) use self::dapr::{DAPR, sidecars};
 pub(crate) use self::harbor::HARBOR;
 pub(crate) use self::operator::{Operator, Run};
-pub(crate) use self::presence::{is_of, lease, refuse_others, take_made, take_registration, withdraw};
+pub(crate) use self::presence::{is_of, lease, refuse_others, superseded, take_made, take_registration};
 
 /// Every operator.
 pub(crate) const OPERATORS: [&Operator; 2] = [&DAPR, &HARBOR];

@@ -1,12 +1,15 @@
-//! Whose is what stands in a cluster: refuses to install beside another operator, and takes away what an installation no longer has.
+//! Whose is what stands in a cluster: refuses to install beside another operator, and finds what an installation no longer has.
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::operator::{Operator, PART_OF, Run};
+use super::operator::{Operator, PART_OF, Registration, Run};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::pointer::text;
+
+/// Where API servers find whom to ask.
+const REGISTRATIONS: &str = "admissionregistration.k8s.io/v1";
 
 /// Was this object installed for the operator?
 pub(crate) fn is_of(operator: &Operator, object: &DynamicObject) -> bool {
@@ -41,30 +44,28 @@ pub(crate) async fn refuse_others(cluster: &Cluster, operator: &Operator, object
     Ok(())
 }
 
-/// Takes away the Services and registrations of an earlier installation that the flags of this one have nothing behind.
-pub(crate) async fn withdraw(
-    cluster: &Cluster,
-    operator: &Operator,
-    run: &Run<'_>,
-    mut report: impl FnMut(String),
-) -> Result<()> {
+/// The Services and registrations of an earlier installation that the flags of this one have nothing behind.
+pub(crate) async fn superseded(cluster: &Cluster, operator: &Operator, run: &Run<'_>) -> Result<Vec<Value>> {
     let has = |flag: &str| Operator::is_set(operator.args, flag) || Operator::is_set(&run.more, flag);
-    let mut report = |kind: &str, name: &str| {
-        report(format!("{kind} {name} taken away: no flag of this installation needs it"));
-    };
-    for registration in operator.registrations.iter().filter(|one| !has(one.flag)) {
-        if take_registration(cluster, operator, registration.kind, registration.name).await? {
-            report(registration.kind, registration.name);
+    let mut found = Vec::new();
+    for Registration { kind, name, .. } in operator.registrations.iter().filter(|one| !has(one.flag)) {
+        if is_registered(cluster, operator, kind, name).await? {
+            found.push(json!({"apiVersion": REGISTRATIONS, "kind": kind, "metadata": {"name": name}}));
         }
     }
     for service in operator.services.iter().filter(|one| !has(one.flag)) {
         let live = cluster.get("v1", "Service", Some(operator.namespace), service.name).await?;
         if live.is_some_and(|live| is_of(operator, &live)) {
-            cluster.delete("v1", "Service", Some(operator.namespace), service.name).await?;
-            report("Service", service.name);
+            let metadata = json!({"name": service.name, "namespace": operator.namespace});
+            found.push(json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata}));
         }
     }
-    Ok(())
+    Ok(found)
+}
+
+async fn is_registered(cluster: &Cluster, operator: &Operator, kind: &str, name: &str) -> Result<bool> {
+    let live = cluster.get(REGISTRATIONS, kind, None, name).await?;
+    Ok(live.is_some_and(|live| is_marked(&live, operator.mark, operator.name)))
 }
 
 /// Deletes a registration that the program of the operator wrote; one of others stays.
@@ -74,12 +75,10 @@ pub(crate) async fn take_registration(
     kind: &str,
     name: &str,
 ) -> Result<bool> {
-    const GROUP: &str = "admissionregistration.k8s.io/v1";
-    let live = cluster.get(GROUP, kind, None, name).await?;
-    if !live.is_some_and(|live| is_marked(&live, operator.mark, operator.name)) {
+    if !is_registered(cluster, operator, kind, name).await? {
         return Ok(false);
     }
-    Ok(cluster.delete(GROUP, kind, None, name).await?.is_some())
+    Ok(cluster.delete(REGISTRATIONS, kind, None, name).await?.is_some())
 }
 
 /// Deletes an object of the operator's namespace that its program made for itself; one of others stays.

@@ -1,12 +1,16 @@
 //! `vela install`: prepares a cluster for applications, and runs the controller and other operators there where an image
 //! or a place is given.
 
+mod leftovers;
+mod upgrade;
+
 use serde_json::Value;
 use vela_core::access::Needs;
 use vela_core::options::Bounds;
 use vela_core::{Controllers, LeaseConfig, Options, Process, Stop};
 use vela_engine::bounds::{ALLOW_CROSS_NAMESPACE, ALLOW_GRANTING_RIGHTS};
 
+use self::upgrade::Wanted;
 use super::sandbox::stop_asked;
 use crate::args::{Format, Global, Grant, Install};
 use crate::cluster::Cluster;
@@ -152,14 +156,18 @@ async fn install_in(
     for (operator, _) in asked {
         operators::refuse_others(&session.cluster, operator, objects).await?;
     }
-    installation::apply(&session.cluster, objects, |line| screen.say(&line)).await?;
-    installation::withdraw(&session.cluster, needs, |line| screen.say(&line)).await?;
+    let mut superseded = installation::superseded(&session.cluster, needs).await?;
     for (operator, run) in asked {
         if let Some(run) = run {
-            operators::withdraw(&session.cluster, operator, run, |line| screen.say(&line)).await?;
+            superseded.extend(operators::superseded(&session.cluster, operator, run).await?);
         }
     }
-    screen.say(&format!("{} objects are as they should be.", objects.len()));
+    let (reset_definitions, dry_run) = (args.reset_definitions, args.dry_run);
+    let wanted = Wanted { objects, superseded, flags: flags(args), reset_definitions, dry_run };
+    upgrade::run(&session.cluster, &wanted, screen).await?;
+    if args.dry_run {
+        return Ok(());
+    }
     missing_images(args, asked, screen);
     if args.controller.is_some() {
         return control(&session.cluster, args, screen).await;
@@ -171,6 +179,28 @@ async fn install_in(
         );
     }
     Ok(())
+}
+
+/// The flags that decide what is installed, as the record of the installation remembers them.
+fn flags(args: &Install) -> Vec<String> {
+    let flags = [
+        (args.controller_image.is_some(), "--controller-image"),
+        (args.webhooks, "--webhooks"),
+        (args.webhook_url.is_some(), "--webhook-url"),
+        (args.authenticate_application, AUTHENTICATE),
+        (args.allow_cross_namespace, ALLOW_CROSS_NAMESPACE),
+        (args.allow_granting_rights, ALLOW_GRANTING_RIGHTS),
+        (args.grant.contains(&Grant::Secrets), "--grant=secrets"),
+        (args.grant.contains(&Grant::Pods), "--grant=pods"),
+        (args.trait_injector, "--trait-injector"),
+        (args.webhook_conversion, "--webhook-conversion"),
+        (args.dapr, "--dapr"),
+        (args.dapr_image.is_some(), "--dapr-image"),
+        (args.dapr_sidecar_image.is_some(), "--dapr-sidecar-image"),
+        (args.harbor, "--harbor"),
+        (args.harbor_image.is_some(), "--harbor-image"),
+    ];
+    flags.into_iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag.to_owned()).collect()
 }
 
 /// Tells what does not run for want of an image.
