@@ -17,6 +17,8 @@ mod dashboard;
 mod definition_changes;
 #[path = "cli/definitions.rs"]
 mod definitions;
+#[path = "cli/deploy.rs"]
+mod deploy;
 #[path = "cli/docs.rs"]
 mod docs;
 #[path = "cli/environments.rs"]

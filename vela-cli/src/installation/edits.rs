@@ -15,15 +15,20 @@ const CONTROLLERS: &str = "vela-core";
 pub(crate) fn edited(record: Option<&Record>, id: &Id, live: &DynamicObject) -> Option<String> {
     match record.map(|record| record.entry(id)) {
         // A record that names everything does not name it.
-        Some(None) => Some(format!("it was not installed by vela{}", by(live))),
+        Some(None) => Some(not_installed(live)),
         Some(Some(entry)) if !entry.uid.is_empty() => changed_since(entry, live),
         // No installation ended: who wrote its fields decides.
         Some(Some(_)) | None => {
-            let others = managers_of_content(live);
-            let is_ours = is_written_by_us(live);
-            (!is_ours || !others.is_empty()).then(|| format!("it was edited{}", by(live)))
+            if !is_written_by_us(live) {
+                return Some(not_installed(live));
+            }
+            (!managers_of_content(live).is_empty()).then(|| format!("it was edited{}", by(live)))
         }
     }
+}
+
+fn not_installed(live: &DynamicObject) -> String {
+    format!("it was not installed by vela{}", by(live))
 }
 
 fn changed_since(entry: &Entry, live: &DynamicObject) -> Option<String> {
@@ -100,7 +105,8 @@ mod tests {
         assert_eq!((of(None, &ours), of(Some(record("", 0)), &ours)), (None, None));
         let edited_by_user = live("u", 2, &[FIELD_MANAGER, "kubectl-edit"]);
         assert_eq!(of(None, &edited_by_user).as_deref(), Some("it was edited (by kubectl-edit)"));
-        assert!(of(None, &live("u", 1, &["helm"])).is_some());
+        let by_helm = of(None, &live("u", 1, &["helm"]));
+        assert_eq!(by_helm.as_deref(), Some("it was not installed by vela (by helm)"));
         let empty = Record { version: String::new(), flags: Vec::new(), entries: Vec::new() };
         assert!(of(Some(empty), &ours).unwrap().contains("not installed by vela"));
         assert!(has_other_writers(&edited_by_user) && !has_other_writers(&ours));

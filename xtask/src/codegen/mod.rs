@@ -39,7 +39,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     for (path, text) in files()? {
         std::fs::write(command::root().join(path), text).map_err(|error| format!("{path}: {error}"))?;
     }
-    command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")])
+    command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")])?;
+    // The chart and the kustomize base: they have the kinds in them.
+    let chart = ["test", "--package", "vela-cli", "--bin", "vela", "command::install::chart"];
+    command::cargo_with(&chart, &[("UPDATE", "1")])
 }
 
 /// The data files of the built-in kinds.

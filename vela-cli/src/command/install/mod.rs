@@ -1,6 +1,8 @@
 //! `vela install`: prepares a cluster for applications, and runs the controller and other operators there where an image
 //! or a place is given.
 
+#[cfg(test)]
+mod chart;
 mod leftovers;
 mod upgrade;
 
