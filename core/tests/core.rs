@@ -41,6 +41,7 @@ mod scenarios {
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;
+    mod referenced_objects;
     mod releases;
     mod restored;
     mod revision_hook;

@@ -93,6 +93,14 @@ pub(crate) const COMPONENTS: &[Definition] = &[
         UNREAD,
     ),
     component(
+        "ref-objects",
+        "Refers to objects that are in the cluster already, and applies copies of them elsewhere.",
+        include_str!("../components/ref-objects.cue"),
+        None,
+        "autodetects.core.oam.dev",
+        UNREAD,
+    ),
+    component(
         "statefulset",
         "Runs long-lived pods that keep their names and volumes, such as a database.",
         include_str!("../components/statefulset.cue"),

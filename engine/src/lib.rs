@@ -61,6 +61,7 @@ pub mod plan;
 pub mod policy;
 pub mod preview;
 pub mod readiness;
+pub mod reference;
 pub mod render;
 pub mod revision;
 pub mod rollout;

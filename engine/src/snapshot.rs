@@ -9,6 +9,7 @@ use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind, version};
 use crate::diagnostic::Diagnostic;
 use crate::observed::ObjectKey;
+use crate::reference::{Reference, Referenced};
 use crate::successor::VersionKind;
 
 /// Version of the cluster objects are rendered for (`context.clusterVersion`).
@@ -101,6 +102,7 @@ pub struct Snapshot {
     known: BTreeSet<(DefinitionKind, String)>,
     versions: BTreeMap<(DefinitionKind, String), Versions>,
     objects: BTreeMap<ObjectKey, Json>,
+    referenced: BTreeMap<Reference, Referenced>,
     resources: BTreeMap<(String, String), Resource>,
     registered: BTreeMap<(String, String), (String, String)>,
     not_served: BTreeSet<VersionKind>,
@@ -226,6 +228,16 @@ impl Snapshot {
     /// An object as it exists.
     pub fn object(&self, key: &ObjectKey) -> Option<&Json> {
         self.objects.get(key)
+    }
+
+    /// Says what the cluster has of a reference.
+    pub fn insert_referenced(&mut self, reference: Reference, found: Referenced) {
+        self.referenced.insert(reference, found);
+    }
+
+    /// What the cluster has of a reference; nothing where no cluster was asked.
+    pub fn referenced(&self, reference: &Reference) -> Option<&Referenced> {
+        self.referenced.get(reference)
     }
 
     /// Says which resource a kind is, as API discovery tells it.

@@ -37,6 +37,8 @@ mod policy_definitions;
 mod processing;
 #[path = "engine/reference.rs"]
 mod reference;
+#[path = "engine/referenced_objects.rs"]
+mod referenced_objects;
 #[path = "engine/snapshots.rs"]
 mod snapshots;
 #[path = "engine/speed.rs"]

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vela_engine::definition::{record, version};
+use vela_engine::reference::{Reference, Referenced};
 use vela_engine::revision::Previous;
-use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey};
+use vela_engine::{
+    Bounds, ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey,
+};
 
 use crate::reader::Namespaces;
 use crate::registered::ApiKind;
@@ -170,6 +173,15 @@ impl<S: Source> Source for Files<S> {
 
     async fn registered(&self, resource: &str, version: &str) -> Result<Option<ApiKind>, Error> {
         self.below.registered(resource, version).await
+    }
+
+    async fn referenced(
+        &self,
+        reference: &Reference,
+        own: &str,
+        bounds: Bounds,
+    ) -> Result<Option<Referenced>, Error> {
+        self.below.referenced(reference, own, bounds).await
     }
 
     async fn schemas(&self, api_version: &str) -> Result<Option<Value>, Error> {

@@ -15,14 +15,17 @@ mod files;
 mod imports;
 mod live;
 mod reader;
+mod referenced;
 mod registered;
 mod source;
+mod typed;
 mod watched;
 
 pub use files::Files;
 pub use imports::with_imports;
 pub use live::Live;
 pub use reader::{Namespaces, Reader};
+pub use referenced::read as read_referenced;
 pub use registered::ApiKind;
 pub use source::{Error, KindOf, Source, Version};
 pub use watched::Watched;

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use kube::Client;
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
-use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use vela_engine::definition::record;
-use vela_engine::{ClusterVersion, DefinitionKind, Document, ObjectKey, names};
+use vela_engine::reference::{Reference, Referenced, ReferencedKind};
+use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Document, ObjectKey, names};
 use vela_runtime::{Api, Discovery, discovery, openapi};
 
-use crate::registered::{self, ApiKind};
+use crate::referenced;
+use crate::registered::{self, ApiKind, ResourceNames};
 use crate::source::{Error, KindOf, Source, Version, kind_of};
+use crate::typed::with_type;
 
 /// Names of definitions that a misspelt one is compared with.
 const NAMES_AT_MOST: u32 = 500;
@@ -24,6 +27,7 @@ pub struct Live {
     client: Client,
     discovery: Discovery,
     version: Arc<OnceCell<ClusterVersion>>,
+    resources: Arc<ResourceNames>,
 }
 
 impl std::fmt::Debug for Live {
@@ -35,7 +39,7 @@ impl std::fmt::Debug for Live {
 impl Live {
     /// Asks through this client; which kinds there are is remembered by `discovery`.
     pub fn new(client: Client, discovery: Discovery) -> Self {
-        Self { client, discovery, version: Arc::default() }
+        Self { client, discovery, version: Arc::default(), resources: Arc::default() }
     }
 
     /// The kind as it is served, for callers that go on to ask for objects of it.
@@ -48,6 +52,26 @@ impl Live {
             Err(discovery::Error::Unknown { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The kind that a reference names, as it is served.
+    ///
+    /// # Errors
+    /// When the cluster does not say which kinds it has.
+    pub async fn referenced_kind(&self, reference: &Reference) -> Result<Option<discovery::Kind>, Error> {
+        let (resource, group) = match &reference.kind {
+            ReferencedKind::Kind(api_version, kind) => return self.served(api_version, kind).await,
+            ReferencedKind::Resource(resource, group) => (resource, group),
+        };
+        let asked = (resource.clone(), group.clone());
+        if let Some((api_version, kind)) = self.resources.get(&asked) {
+            return self.served(&api_version, &kind).await;
+        }
+        let found = registered::kind_of_resource(&self.client, resource, group.as_deref()).await;
+        let found = found.map_err(|source| Error::api(format!("the kind of {resource}"), source))?;
+        let Some((api_version, kind)) = found else { return Ok(None) };
+        self.resources.insert(asked, (api_version.clone(), kind.clone()));
+        self.served(&api_version, &kind).await
     }
 
     /// All objects of a kind in a namespace; none where the cluster does not know the kind.
@@ -163,18 +187,24 @@ impl Source for Live {
         found.map_err(|source| Error::api(format!("the kind of {resource}"), source))
     }
 
+    async fn referenced(
+        &self,
+        reference: &Reference,
+        own: &str,
+        bounds: Bounds,
+    ) -> Result<Option<Referenced>, Error> {
+        let Some(kind) = self.referenced_kind(reference).await? else {
+            return Ok(Some(Referenced::UnknownKind));
+        };
+        if kind.resource.group.is_empty() && kind.resource.kind == "Secret" {
+            return Ok(Some(Referenced::Withheld));
+        }
+        let found = referenced::read(&self.client, &kind, reference, (own, bounds)).await;
+        found.map(Some).map_err(|source| Error::api(reference.to_string(), source))
+    }
+
     async fn schemas(&self, api_version: &str) -> Result<Option<Value>, Error> {
         let found = openapi::document(&self.client, api_version).await;
         found.map_err(|source| Error::api(format!("the schemas of {api_version}"), source))
     }
-}
-
-/// An object as plain JSON; the engine reads kind and version from the object itself.
-pub(crate) fn with_type(mut object: DynamicObject, resource: &ApiResource) -> Value {
-    object.types.get_or_insert_with(|| kube::api::TypeMeta {
-        api_version: resource.api_version.clone(),
-        kind: resource.kind.clone(),
-    });
-    object.managed_fields_mut().clear();
-    serde_json::to_value(object).unwrap_or_default()
 }

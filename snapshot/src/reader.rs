@@ -71,6 +71,7 @@ pub struct Reader<S> {
     namespaces: Namespaces,
     bounds: Bounds,
     applies_once: bool,
+    reads_referenced: bool,
     cache: Arc<DefinitionCache>,
     registered: Arc<Mutex<Registered>>,
 }
@@ -79,7 +80,8 @@ impl<S: Source> Reader<S> {
     /// A reader that has read nothing yet, where applications reach as far as they like.
     pub fn new(source: S, namespaces: Namespaces) -> Self {
         let (cache, registered) = Default::default();
-        Self { source, namespaces, bounds: Bounds::NONE, applies_once: false, cache, registered }
+        let (bounds, applies_once, reads_referenced) = (Bounds::NONE, false, true);
+        Self { source, namespaces, bounds, applies_once, reads_referenced, cache, registered }
     }
 
     /// The same where applications reach so far and no further.
@@ -94,10 +96,17 @@ impl<S: Source> Reader<S> {
         Self { applies_once, ..self }
     }
 
+    /// The same without the objects that components refer to: for a client whose rights are not those of the author.
+    #[must_use]
+    pub fn without_referenced(self) -> Self {
+        Self { reads_referenced: false, ..self }
+    }
+
     /// The same over another source.
     pub fn over<T: Source>(&self, source: T) -> Reader<T> {
         let reader = Reader::new(source, self.namespaces.clone()).within(self.bounds);
-        reader.applying_once(self.applies_once)
+        let reads_referenced = self.reads_referenced;
+        Reader { reads_referenced, ..reader.applying_once(self.applies_once) }
     }
 
     /// An empty snapshot of this cluster.
@@ -129,13 +138,34 @@ impl<S: Source> Reader<S> {
             references.include(&parse::references(whole));
             snapshot = self.snapshot(namespace, &references).await?;
         }
-        if let Some(whole) = parse::with_policies(with_workflow.as_ref().unwrap_or(document), &snapshot) {
-            references.include(&parse::references(&whole));
+        let document = with_workflow.as_ref().unwrap_or(document);
+        let with_policies = parse::with_policies(document, &snapshot);
+        if let Some(whole) = &with_policies {
+            references.include(&parse::references(whole));
             snapshot = self.snapshot(namespace, &references).await?;
         }
+        let document = with_policies.as_ref().unwrap_or(document);
+        self.insert_referenced(document, &mut snapshot).await?;
         let registered = parse::registered(document, &snapshot);
         self.insert_registered(&registered, &mut snapshot).await?;
         Ok(snapshot)
+    }
+
+    /// Tell the snapshot what the source has of the objects that components refer to.
+    async fn insert_referenced(&self, document: &Document, snapshot: &mut Snapshot) -> Result<(), Error> {
+        if !self.reads_referenced {
+            return Ok(());
+        }
+        let own = match document.namespace() {
+            "" => parse::DEFAULT_NAMESPACE,
+            namespace => namespace,
+        };
+        for reference in parse::referenced(document, self.bounds) {
+            if let Some(found) = self.source.referenced(&reference, own, self.bounds).await? {
+                snapshot.insert_referenced(reference, found);
+            }
+        }
+        Ok(())
     }
 
     /// The needs of an ApplicationConfiguration in a namespace, and their own needs.

@@ -4,8 +4,9 @@ use std::future::Future;
 
 use serde_json::Value;
 use vela_engine::definition::version;
+use vela_engine::reference::{Reference, Referenced};
 use vela_engine::snapshot::Resource;
-use vela_engine::{ClusterVersion, DefinitionKind, Diagnostics, Document, ObjectKey};
+use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Diagnostics, Document, ObjectKey};
 use vela_runtime::{Discovery, discovery};
 
 use crate::registered::ApiKind;
@@ -146,6 +147,16 @@ pub trait Source: Send + Sync {
         resource: &str,
         version: &str,
     ) -> impl Future<Output = Result<Option<ApiKind>, Error>> + Send;
+
+    /// What there is of a reference by an application of the namespace `own`, for a preview: nothing where no cluster is asked.
+    fn referenced(
+        &self,
+        _reference: &Reference,
+        _own: &str,
+        _bounds: Bounds,
+    ) -> impl Future<Output = Result<Option<Referenced>, Error>> + Send {
+        async { Ok(None) }
+    }
 
     /// The OpenAPI v3 document of a group version.
     fn schemas(&self, api_version: &str) -> impl Future<Output = Result<Option<Value>, Error>> + Send;

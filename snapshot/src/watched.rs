@@ -10,13 +10,15 @@ use serde_json::Value;
 use vela_crds::{
     ComponentDefinition, DefinitionRevision, ScopeDefinition, TraitDefinition, WorkloadDefinition, labels,
 };
-use vela_engine::{ClusterVersion, DefinitionKind, Document, ObjectKey};
+use vela_engine::reference::{Reference, Referenced};
+use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Document, ObjectKey};
 use vela_runtime::cache::{Cache, Informer, Watch};
 use vela_runtime::{Key, api};
 
-use crate::live::{Live, with_type};
+use crate::live::Live;
 use crate::registered::ApiKind;
 use crate::source::{Error, KindOf, Source, Version};
+use crate::typed::with_type;
 
 /// Looks into the watches of a process first.
 #[derive(Clone, Debug)]
@@ -137,6 +139,15 @@ impl Source for Watched {
 
     async fn registered(&self, resource: &str, version: &str) -> Result<Option<ApiKind>, Error> {
         self.live.registered(resource, version).await
+    }
+
+    async fn referenced(
+        &self,
+        reference: &Reference,
+        own: &str,
+        bounds: Bounds,
+    ) -> Result<Option<Referenced>, Error> {
+        self.live.referenced(reference, own, bounds).await
     }
 
     async fn schemas(&self, api_version: &str) -> Result<Option<Value>, Error> {

@@ -367,7 +367,9 @@ impl Webhooks {
 }
 
 fn reader(client: &Client, namespaces: Namespaces) -> Reader<Live> {
-    Reader::new(Live::new(client.clone(), Discovery::new(client.clone())), namespaces)
+    let live = Live::new(client.clone(), Discovery::new(client.clone()));
+    // Its account may read more than the author: what the author may not see does not decide what is let in.
+    Reader::new(live, namespaces).without_referenced()
 }
 
 /// The answer to a review that holds too much, before anything is built of it.

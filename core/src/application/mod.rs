@@ -21,6 +21,7 @@ mod outcome;
 mod outputs;
 pub(crate) mod owned_kinds;
 mod reconciler;
+mod referenced_objects;
 mod render;
 mod render_attempts;
 mod report;

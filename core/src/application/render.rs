@@ -241,6 +241,7 @@ impl ApplicationReconciler {
                 snapshot.insert_object(found);
             }
         }
+        self.add_referenced((key, acting), (document, &look), &mut snapshot, secrets).await?;
         Ok(snapshot)
     }
 

@@ -36,7 +36,6 @@ enum Gate {
 use Gate::{Acts, Always, Only};
 
 const COMPRESSION: &str = "records and revisions are small, and stored as they are";
-const REFERRED: &str = "components of type ref-objects are not supported yet";
 const SHARDING: &str = "one process reconciles all applications";
 const SCOPED: &str = "PolicyDefinitions that change applications are not run yet";
 
@@ -51,7 +50,10 @@ const GATES: &[(&str, Gate)] = &[
         },
     ),
     ("AuthenticateApplication", Acts(|gates| &mut gates.authenticate_application)),
-    ("DeprecatedObjectLabelSelector", Only { is: false, reason: REFERRED }),
+    (
+        "DeprecatedObjectLabelSelector",
+        Only { is: false, reason: "write labelSelector in references to objects" },
+    ),
     (
         "DeprecatedPolicySpec",
         Only { is: false, reason: "write clusters or clusterLabelSelector instead of clusterSelector" },
@@ -60,7 +62,7 @@ const GATES: &[(&str, Gate)] = &[
         "DisableBootstrapClusterInfo",
         Always { is: true, reason: "there are no other clusters to be asked at the start" },
     ),
-    ("DisableReferObjectsFromURL", Always { is: true, reason: REFERRED }),
+    ("DisableReferObjectsFromURL", Always { is: true, reason: "objects are not loaded from URLs" }),
     ("DisableWebhookAutoSchedule", Always { is: true, reason: SHARDING }),
     (
         "DisableWorkflowContextConfigMapCache",
@@ -96,7 +98,7 @@ const GATES: &[(&str, Gate)] = &[
         "LegacyComponentRevision",
         Only { is: false, reason: "components of Applications have no revisions of their own" },
     ),
-    ("LegacyObjectTypeIdentifier", Only { is: false, reason: REFERRED }),
+    ("LegacyObjectTypeIdentifier", Always { is: true, reason: "references may name apiVersion and kind" }),
     (
         "LegacyResourceOwnerValidation",
         Only {

@@ -168,7 +168,12 @@ pub(super) const FLAGS: &[Known] = &[
         &[],
         "a reconcile that takes long gives its place to another and goes on beside it",
     ),
-    idle("ref-objects-available-scope", Text, &[], "components of type ref-objects are not supported yet"),
+    idle(
+        "ref-objects-available-scope",
+        Text,
+        &[],
+        "components of type ref-objects refer to their own namespace, or as far as --allow-cross-namespace or the rights of their author reach",
+    ),
     idle("schedulable-shards", Text, &[""], SHARDS),
     refused("shard-id", Text, &[""], SHARDS),
     idle("sharding-slave-discovery-resync-period", Duration, &[], SHARDS),

@@ -56,6 +56,10 @@ impl<'a> Parser<'a> {
             Some(definition) => self.inserted(&given, definition, &properties),
             None => Vec::new(),
         };
+        let named = (type_.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default());
+        let written = fields.get(self.era.properties_field()).unwrap_or(&Json::Null);
+        let referenced = definition.as_ref().and_then(|_| self.referenced(&path, named, written));
+        let (properties, unknown_objects) = referenced.unwrap_or((properties, Vec::new()));
         Some(Component {
             name: name?,
             type_: type_?,
@@ -68,6 +72,7 @@ impl<'a> Parser<'a> {
             scopes,
             config,
             secrets,
+            unknown_objects,
             path,
         })
     }

@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json};
 
-use super::{DEFAULT_NAMESPACE, Era, Parser, deployments, overridden};
+use super::parser::each_component;
+use super::{DEFAULT_NAMESPACE, Era, Parser};
 use crate::definition::{Definition, DefinitionKind, Language, MARKER};
 use crate::diagnostic::Code;
 use crate::manifest::Document;
@@ -43,13 +44,7 @@ pub fn inserted_secrets(application: &Document, snapshot: &Snapshot) -> BTreeSet
         return keys;
     }
     let era = Era::of(application.value());
-    // Override policies may name other Secrets than the components do.
-    let overridden = overridden(application, era);
-    let changed = overridden.as_ref().and_then(|spec| spec.get("components")).and_then(Json::as_array);
-    let deployments = deployments(application, era);
-    let written = items(application.value().get("spec"), "components");
-    let deployed = deployments.iter().flat_map(|deployment| deployment.components.iter().flatten());
-    for component in written.chain(changed.into_iter().flatten()).chain(deployed) {
+    each_component(application, era, |component| {
         let type_ = component.get("type").and_then(Json::as_str).unwrap_or_default();
         let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
         let definition = kinds.iter().find_map(|kind| snapshot.definition(*kind, type_));
@@ -66,7 +61,7 @@ pub fn inserted_secrets(application: &Document, snapshot: &Snapshot) -> BTreeSet
                 );
             }
         }
-    }
+    });
     keys
 }
 

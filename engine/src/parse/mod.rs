@@ -2,6 +2,7 @@
 //! renders.
 
 mod components;
+mod copied_object;
 mod deploys;
 mod environments;
 mod external;
@@ -12,6 +13,7 @@ mod interval;
 mod mixed_forms;
 mod not_built_in;
 mod parser;
+mod referenced_objects;
 mod references;
 mod scopes;
 mod steps;
@@ -40,6 +42,7 @@ pub use external_policies::{named_policies, with_policies, with_policy_objects};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
 pub use interval::reconcile_interval;
 pub use parser::{COMPONENT_LIMIT, DEFAULT_NAMESPACE, Era};
+pub use referenced_objects::referenced;
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
 pub use updates::contradiction;
@@ -85,15 +88,18 @@ pub struct Component {
     pub config: Option<Json>,
     /// Secrets whose content its template sees.
     pub secrets: Vec<InsertedSecret>,
+    /// Why objects that it refers to are not known.
+    pub unknown_objects: Vec<String>,
     /// Field path of the component: `spec.components[0]`.
     pub path: String,
 }
 
 impl Component {
-    /// The Secrets that it and its traits wait for, in words.
-    pub(crate) fn missing_secrets(&self) -> Vec<String> {
+    /// The objects that it and its traits wait for, in words.
+    pub(crate) fn missing_objects(&self) -> Vec<String> {
         let of_traits = self.traits.iter().flat_map(|trait_| &trait_.secrets);
-        self.secrets.iter().chain(of_traits).filter_map(InsertedSecret::missing).collect()
+        let secrets = self.secrets.iter().chain(of_traits).filter_map(InsertedSecret::missing);
+        secrets.chain(self.unknown_objects.iter().cloned()).collect()
     }
 
     /// Whether the content of a Secret stands in what it makes.

@@ -3,11 +3,6 @@
 /// Types that upstream's documentation uses as if they were always there.
 const INSTEAD: &[(&str, &str)] = &[
     (
-        "ref-objects",
-        "referring to objects that are in the cluster already is not supported; write the objects themselves in a component of \
-         type \"k8s-objects\" (properties.objects), or leave them out: what is in the cluster stays there",
-    ),
-    (
         "helm",
         "it is a definition of upstream's addon fluxcd; give a ComponentDefinition with `schematic.helm`, or the objects of the \
          chart in a component of type \"k8s-objects\"",

@@ -76,3 +76,14 @@ pub(super) fn deployments(application: &Document, era: Era) -> Vec<Deployment> {
     let spec = spec.filter(|_| era == Era::V1beta1);
     spec.map_or_else(Vec::new, |spec| policy::deployments(spec, COMPONENT_LIMIT))
 }
+
+/// Looks at every component that an application may come to have: those written, those that override policies change, and those
+/// that `deploy` steps make of them.
+pub(super) fn each_component(application: &Document, era: Era, look: impl FnMut(&Json)) {
+    let written = application.value().pointer("/spec/components").and_then(Json::as_array);
+    let overridden = overridden(application, era);
+    let changed = overridden.as_ref().and_then(|spec| spec.get("components")).and_then(Json::as_array);
+    let deployments = deployments(application, era);
+    let deployed = deployments.iter().flat_map(|deployment| deployment.components.iter().flatten());
+    written.into_iter().chain(changed).flatten().chain(deployed).for_each(look);
+}

@@ -109,7 +109,7 @@ pub(super) fn render(
     }
     let mut environment = Environment { templates, inputs, requests: Vec::new() };
     let mut findings = Diagnostics::new();
-    let absent = component.missing_secrets();
+    let absent = component.missing_objects();
     if !absent.is_empty() {
         drafts(app, component, &context, (&mut environment, &mut staged), &mut findings);
         found.extend(findings.into_iter().filter(concerns_parameters).collect());

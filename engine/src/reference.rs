@@ -1,0 +1,60 @@
+//! Objects of the cluster that a component refers to, and what a cluster has of them: what is asked for, and what is answered.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+/// More objects are not taken of one reference.
+pub const SELECTED_AT_MOST: usize = 500;
+
+/// How a reference names the kind of its objects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReferencedKind {
+    /// The plural or singular of a resource, and its group; any group where that is nothing.
+    Resource(String, Option<String>),
+    /// `apiVersion` and `kind`.
+    Kind(String, String),
+}
+
+/// Objects of the cluster that a component refers to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// Which kind they are.
+    pub kind: ReferencedKind,
+    /// The namespace in which they are, where their kind has namespaces.
+    pub namespace: String,
+    /// The name of the one that is meant; empty where labels select.
+    pub name: String,
+    /// They have all of these labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What the cluster has of a reference.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Referenced {
+    /// There is no such kind.
+    UnknownKind,
+    /// The application may not read them: what is wrong, and what to do.
+    Refused(String, String),
+    /// They are there, and may not be read for a preview.
+    Withheld,
+    /// They are more than [`SELECTED_AT_MOST`].
+    TooMany,
+    /// The objects; none where there are none.
+    Objects(Vec<Json>),
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            ReferencedKind::Resource(resource, None) => write!(f, "{resource} "),
+            ReferencedKind::Resource(resource, Some(group)) => write!(f, "{resource}.{group} "),
+            ReferencedKind::Kind(_, kind) => write!(f, "{kind} "),
+        }?;
+        if self.labels.is_empty() {
+            return write!(f, "{}/{}", self.namespace, self.name);
+        }
+        let labels: Vec<String> = self.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        write!(f, "in {} with the labels {}", self.namespace, labels.join(","))
+    }
+}
