@@ -12,6 +12,8 @@ mod scenarios {
     mod bombs;
     mod bounds;
     pub(crate) mod broken;
+    mod built_in_steps;
+    mod cloud_resources;
     mod confidential;
     mod configuration;
     mod configuration_rules;

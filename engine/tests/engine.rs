@@ -7,6 +7,8 @@
 mod application_configuration;
 #[path = "engine/charts.rs"]
 mod charts;
+#[path = "engine/cloud_resources.rs"]
+mod cloud_resources;
 #[path = "engine/conformance.rs"]
 mod conformance;
 #[path = "engine/data_flow.rs"]

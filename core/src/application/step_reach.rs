@@ -1,9 +1,13 @@
 //! The reach of workflow steps beyond the objects of their application: lists, configs, servers outside, and the application
 //! itself. The rights are those of its author, and the bounds those of every object that it makes.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, TypeMeta};
 use serde_json::{Value, json};
+use vela_engine::definition::Language;
+use vela_engine::parse::Component;
 use vela_engine::{AppFile, ObjectKey, policy};
 use vela_runtime::apply::{Conflicts, Deletion};
 use vela_runtime::{Api, Key, Kind};
@@ -198,6 +202,16 @@ impl StepReach<'_> {
     /// A list of the application's spec as it is written.
     pub(crate) fn written(&self, list: &str) -> Vec<Value> {
         self.app.document().value()["spec"][list].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The components as they are written whose definition is carried out by Terraform.
+    pub(crate) fn terraform_components(&self) -> Vec<Value> {
+        let of_terraform =
+            |component: &Component| matches!(component.definition.language(), Language::Terraform(_));
+        let made = self.app.components().iter().filter(|component| of_terraform(component));
+        let names: BTreeSet<&str> = made.map(|component| component.name.as_str()).collect();
+        let written = self.written("components").into_iter();
+        written.filter(|one| one["name"].as_str().is_some_and(|name| names.contains(name))).collect()
     }
 
     /// Cluster and namespace of each place that these policies name.

@@ -339,6 +339,10 @@ impl Owner for StepEffects<'_, '_, '_, '_> {
         self.reach().written("policies")
     }
 
+    fn terraform_components(&self) -> Vec<Value> {
+        self.reach().terraform_components()
+    }
+
     fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.reach().owned(namespace, name)
     }

@@ -17,6 +17,7 @@ use vela_engine::workflow::{
 
 use super::apply_due;
 use super::calls;
+use super::deployed_components;
 use super::effects::{Effects, First};
 use super::providers::Called;
 
@@ -60,7 +61,7 @@ pub(crate) async fn execute<E: Effects>(
         }
         let outcome = match awaits_approval(&task, machine) {
             true => approval(&task),
-            false => evaluate(plan, &task, machine, effects, now).await?,
+            false => evaluate((plan, &mut begun), &task, machine, effects, now).await?,
         };
         let first = match outcome {
             StepOutcome::Suspend { .. } => First::Status,
@@ -163,7 +164,7 @@ fn result(plan: &Plan, task: &Task, begun: &BTreeSet<usize>, seen: Option<StepOu
 
 /// A step with a template: it is computed, and its calls are answered.
 async fn evaluate<E: Effects>(
-    plan: &Plan,
+    (plan, begun): (&Plan, &mut BTreeSet<usize>),
     task: &Task,
     machine: &mut Machine<'_>,
     effects: &mut E,
@@ -186,7 +187,12 @@ async fn evaluate<E: Effects>(
             Progress::Ended(outcome) => return Ok(outcome),
             Progress::Call(question) => question,
         };
-        let answered = match calls::call(&question, task, machine, effects, now()).await? {
+        let deployed = deployed_components::call((plan, task), &question, begun, effects).await?;
+        let called = match deployed {
+            Some(called) => called,
+            None => calls::call(&question, task, machine, effects, now()).await?,
+        };
+        let answered = match called {
             Called::Answer(answer) => execution.answer(answer),
             Called::Ended(outcome) => Err(outcome),
         };

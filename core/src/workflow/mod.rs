@@ -5,6 +5,7 @@
 //! another process goes on where this one was killed. Both apply components by [`apply_due`].
 
 mod calls;
+mod deployed_components;
 mod effects;
 mod executor;
 mod providers;

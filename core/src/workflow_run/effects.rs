@@ -198,6 +198,10 @@ impl Owner for RunEffects<'_> {
         Vec::new()
     }
 
+    fn terraform_components(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
     fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.reach().owned(namespace, name)
     }

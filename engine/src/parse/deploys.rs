@@ -31,7 +31,9 @@ impl<'a> Parser<'a> {
                 None => deploys.extend(0..of_written),
                 Some(changed) => {
                     for value in changed {
-                        let place = written.iter().position(|one| one["name"] == value["name"]);
+                        let name =
+                            value["name"].as_str().and_then(|name| name.strip_suffix(&deployment.suffix));
+                        let place = written.iter().position(|one| one["name"].as_str() == name);
                         let path = place.map(|at| format!("spec.components[{at}]"));
                         let is_as_written = place.is_some_and(|at| written[at] == *value);
                         let known = match made.iter().find(|(one, _)| *one == value) {

@@ -14,7 +14,9 @@ use crate::nearest;
 use crate::parse::{self, AppFile};
 use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::{self, Policies, Replication};
-use crate::workflow::{APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_TO_ENV, DEPLOY_TO_RUNTIME};
+use crate::workflow::{
+    APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY, DEPLOY_CLOUD_RESOURCE, DEPLOY_TO_ENV, DEPLOY_TO_RUNTIME,
+};
 
 /// More nodes in one application are refused: each is rendered and looked after.
 const NODES_AT_MOST: usize = 5_000;
@@ -42,7 +44,7 @@ pub(super) fn deploy(
     let mut reader = Reader { app, step, not_supported, found };
     let type_ = base_name(&step.type_);
     let names = match type_ {
-        DEPLOY_TO_ENV => reader.environment(policies).into_iter().collect(),
+        DEPLOY_TO_ENV | DEPLOY_CLOUD_RESOURCE => reader.environment(policies).into_iter().collect(),
         _ => reader.names(policies),
     };
     reader.rest();
@@ -55,7 +57,12 @@ pub(super) fn deploy(
         known.insert((*component, key(placement)), *index);
     }
     let mut all: BTreeSet<usize> = BTreeSet::new();
-    for placement in placements(&names, policies) {
+    let places = match type_ {
+        // The object is here whatever place its Secret goes to.
+        DEPLOY_CLOUD_RESOURCE => vec![Placement::new(LOCAL, "")],
+        _ => placements(&names, policies),
+    };
+    for placement in places {
         let mut here = Vec::new();
         for (component, replica) in copies(app, &reader.components(&excepted), &names, policies) {
             let placement = Placement { replica, ..placement.clone() };
@@ -78,6 +85,19 @@ pub(super) fn deploy(
         all.extend(here);
     }
     Deployed { nodes: all.into_iter().collect(), policies: names }
+}
+
+/// The template of a step about cloud resources looks for a policy of environments by itself where none is named: there must be
+/// one only.
+pub(super) fn one_policy(app: &AppFile, step: &parse::Step, found: &mut Diagnostics) {
+    let is_named = step.properties["policy"].as_str().is_some_and(|name| !name.is_empty());
+    let spec = app.document().value().get("spec").and_then(Json::as_object);
+    if is_named || spec.is_none_or(|spec| policy::bindings(spec) < 2) {
+        return;
+    }
+    let message = "the application has several env-binding policies, and the step names none";
+    let error = Diagnostic::error(Code::MissingField, message).hint("write `policy` with the name of one");
+    found.push(error.at(app.document(), format!("{}.properties", step.path)));
 }
 
 /// The places of the topology policies that are named, each once; the local cluster where none is.
@@ -182,9 +202,13 @@ pub(super) fn used(
         let waits_for = others.filter(|other| *other != new).collect();
         used.push(Node { waits_for, ..nodes[*old].clone() });
     }
-    for component in
-        app.components().iter().filter(|component| !by_name.contains_key(component.name.as_str()))
-    {
+    let paths: BTreeSet<&str> =
+        used.iter().map(|node| app.components()[node.component].path.as_str()).collect();
+    // An environment may have it under another name.
+    let is_left = |component: &&parse::Component| {
+        !by_name.contains_key(component.name.as_str()) && !paths.contains(component.path.as_str())
+    };
+    for component in app.components().iter().filter(is_left) {
         let message = format!(
             "no workflow step applies component {:?}: it is not part of what is deployed",
             component.name
@@ -379,6 +403,11 @@ impl Reader<'_> {
         };
         let all = self.step.deploys.iter().copied();
         let all = all.filter(|component| !excepted.contains(&self.app.components()[*component].name));
-        all.filter(|component| with_terraform || !is_terraform(component)).collect()
+        let only_terraform = base_name(&self.step.type_) == DEPLOY_CLOUD_RESOURCE;
+        let is_meant = |component: &usize| match is_terraform(component) {
+            true => with_terraform,
+            false => !only_terraform,
+        };
+        all.filter(is_meant).collect()
     }
 }

@@ -16,7 +16,10 @@ use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::{self, Policies};
 use crate::steps;
 pub use crate::workflow::{APPLY_COMPONENT, DEPLOY};
-use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec, applies_several};
+use crate::workflow::{
+    BUILT_IN_STEPS, DEPLOY_CLOUD_RESOURCE, SHARE_CLOUD_RESOURCE, STEP_GROUP, SUSPEND, WorkflowSpec,
+    applies_by_calls, applies_several,
+};
 
 /// Steps begin as soon as the steps that they wait for are done.
 pub(super) const DAG: &str = "DAG-DAG";
@@ -182,7 +185,8 @@ fn written(
 ) -> Planned {
     let mut nodes = Vec::new();
     add(app, &Placement::default(), &mut nodes);
-    let deploys = workflow.steps.iter().any(|step| applies_several(type_of(step)));
+    let expands = |type_: &str| applies_several(type_) || applies_by_calls(type_);
+    let deploys = workflow.steps.iter().any(|step| expands(type_of(step)));
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut steps = Vec::new();
     let mut wrong: Option<(usize, String)> = None;
@@ -201,6 +205,21 @@ fn written(
             let deployed = deploy::deploy(app, step, (policies, not_supported), &mut all, found);
             let name = step.name.clone();
             let (policies, nodes) = (deployed.policies, deployed.nodes);
+            steps.push((Step { name, type_, policies, nodes }, step));
+            continue;
+        }
+        if [DEPLOY_CLOUD_RESOURCE, SHARE_CLOUD_RESOURCE].contains(&type_of(step)) {
+            deploy::one_policy(app, step, found);
+        }
+        if type_of(step) == DEPLOY_CLOUD_RESOURCE && not_run(step).is_none() {
+            let mut all = Nodes { nodes: &mut nodes, taken: &mut taken };
+            let deployed = deploy::deploy(app, step, (policies, not_supported), &mut all, found);
+            let (name, type_) = (step.name.clone(), DEPLOY_CLOUD_RESOURCE);
+            let (policies, nodes) = match is_preview(not_supported) {
+                // As upstream, a preview shows the component and not each environment's.
+                true => (Vec::new(), as_written(app, deployed.nodes, &nodes, &mut taken)),
+                false => (deployed.policies, deployed.nodes),
+            };
             steps.push((Step { name, type_, policies, nodes }, step));
             continue;
         }
@@ -258,6 +277,25 @@ fn written(
     let mode = if is_dag { DAG } else { STEP_BY_STEP };
     let steps = steps.into_iter().map(|(step, _)| step).collect();
     Planned { nodes, steps, mode, failing, spec: workflow.spec.clone() }
+}
+
+/// Is it planned for a preview, which only warns of what is not supported?
+fn is_preview(not_supported: NotSupported) -> bool {
+    !not_supported(Code::NotSupported, String::new()).is_error()
+}
+
+/// The components as they are written in the place of those that a step makes of them.
+fn as_written(app: &AppFile, made: Vec<usize>, nodes: &[Node], taken: &mut BTreeSet<usize>) -> Vec<usize> {
+    let components = app.components();
+    let mut written = BTreeSet::new();
+    for node in made {
+        taken.remove(&node);
+        let path = &components[nodes[node].component].path;
+        // The nodes of all components stand first, in their order.
+        written.extend(components.iter().position(|component| component.path == *path));
+    }
+    taken.extend(&written);
+    written.into_iter().collect()
 }
 
 /// The reason why a step that has a template, or should have one, cannot run.

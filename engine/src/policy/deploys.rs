@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value as Json};
 
 use super::written::written;
-use super::{environments, overrides};
+use super::{cloud, environments, overrides};
 use crate::definition::version::base_name;
-use crate::workflow::{DEPLOY_TO_ENV, applies_several};
+use crate::workflow::{DEPLOY_TO_ENV, applies_by_calls, applies_several};
 
 /// More components are not made of those written, by all steps together: each would be rendered.
 const CHANGED_AT_MOST: usize = 5_000;
@@ -23,6 +23,8 @@ pub(crate) struct Deployment {
     pub(crate) components: Option<Vec<Json>>,
     /// They would be too many.
     pub(crate) is_beyond: bool,
+    /// What their names have behind those that are written.
+    pub(crate) suffix: String,
 }
 
 /// The components of the steps of a spec, in the order written, with those in groups.
@@ -37,29 +39,44 @@ pub(crate) fn deployments(spec: &Map<String, Json>, limit: usize) -> Vec<Deploym
     let deployed = |(path, step): (String, &Json)| {
         let named: Vec<Cow<'_, Json>> =
             names(spec, step).iter().filter_map(|name| named(spec, name)).collect();
+        let env = env_of(step);
+        let suffix = env.map_or_else(String::new, cloud::suffix);
         if named.is_empty() {
-            return Deployment { step: path, components: None, is_beyond: false };
+            // An environment that is not there has no components, and the plan says so.
+            let components = env.map(|_| Vec::new());
+            return Deployment { step: path, components, is_beyond: false, suffix };
         }
         let mut components = written.clone();
         for policy in named {
             overrides::apply(&policy, &mut components, limit);
+        }
+        if let Some(env) = env {
+            components = cloud::in_environment(components, env);
         }
         let is_beyond = components.len() > left;
         left = left.saturating_sub(components.len());
         if is_beyond {
             components.clear();
         }
-        Deployment { step: path, components: Some(components), is_beyond }
+        Deployment { step: path, components: Some(components), is_beyond, suffix }
     };
     steps(spec).map(deployed).collect()
 }
 
-/// The names of the policies by which a step of a spec goes; a `deploy2env` step goes by an environment of one.
+/// The names of the policies by which a step of a spec goes; `deploy2env` and `deploy-cloud-resource` go by an
+/// environment of one.
 pub(crate) fn names<'s>(spec: &Map<String, Json>, step: &'s Json) -> Vec<Cow<'s, str>> {
-    if step["type"].as_str().map(base_name) == Some(DEPLOY_TO_ENV) {
+    let type_ = step["type"].as_str().map(base_name).unwrap_or_default();
+    if type_ == DEPLOY_TO_ENV || applies_by_calls(type_) {
         return environments::chosen(spec, &step["properties"]).map(Cow::Owned).into_iter().collect();
     }
     named_policies(step).map(Cow::Borrowed).collect()
+}
+
+/// The environment whose names the components of a step have.
+fn env_of(step: &Json) -> Option<&str> {
+    let type_ = step["type"].as_str().map(base_name)?;
+    applies_by_calls(type_).then(|| step["properties"]["env"].as_str().unwrap_or_default())
 }
 
 /// The names of policies that a step writes.
@@ -78,7 +95,8 @@ pub(crate) fn steps(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &
             below.map(|(number, sub)| (format!("{path}.subSteps[{number}]"), sub)).collect();
         std::iter::once((path, step)).chain(of_group)
     });
-    all.filter(|(_, step)| step["type"].as_str().is_some_and(|type_| applies_several(base_name(type_))))
+    let applies = |type_: &str| applies_several(type_) || applies_by_calls(type_);
+    all.filter(move |(_, step)| step["type"].as_str().is_some_and(|type_| applies(base_name(type_))))
 }
 
 /// The properties of the override policy of this name, or what differs in the environment of this name.

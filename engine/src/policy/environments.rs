@@ -27,6 +27,11 @@ fn environments(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &str,
     })
 }
 
+/// How many policies of environments there are.
+pub(crate) fn bindings(spec: &Map<String, Json>) -> usize {
+    written(spec).filter(|(_, type_, _)| TYPES.contains(&base_name(type_))).count()
+}
+
 /// What the properties of a `deploy2env` step name: the environment, of the first policy that is one of environments where it names no policy.
 pub(crate) fn chosen(spec: &Map<String, Json>, properties: &Json) -> Option<String> {
     let env = text(properties, "env")?;

@@ -2,6 +2,7 @@
 //! refused.
 
 mod apply_once;
+mod cloud;
 mod debug;
 mod deploys;
 mod env_binding;
@@ -18,15 +19,17 @@ pub mod shared_resource;
 mod topology;
 mod written;
 
+use serde_json::{Value as Json, json};
+
 use crate::definition::version::base_name;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
-use crate::parse::{AppFile, Policy};
+use crate::parse::{AppFile, COMPONENT_LIMIT, Policy};
 use crate::placement::{LOCAL, Placement};
 
 pub use apply_once::ApplyOnce;
 pub use debug::is_debugged;
 pub(crate) use deploys::{Deployment, deployments, named_policies, steps as deploy_steps};
-pub(crate) use environments::{chosen as environment, with_steps as with_environments};
+pub(crate) use environments::{bindings, chosen as environment, with_steps as with_environments};
 pub use garbage_collect::{GarbageCollect, Retention, is_deleted_in_order, revision_limit};
 pub(crate) use overrides::{TYPE as OVERRIDE, overridden};
 pub(crate) use replication::Replication;
@@ -168,6 +171,13 @@ pub fn placements(app: &AppFile, names: &[String]) -> Result<Vec<Placement>, Str
         places.push(Placement::new(LOCAL, ""));
     }
     Ok(places)
+}
+
+/// Components as the entries of a patch change them, and of these only those that are selected, where any are.
+pub fn changed_components(components: Vec<Json>, patch: &Json, selector: &Json) -> Vec<Json> {
+    let mut components = components;
+    overrides::apply(&json!({"components": patch, "selector": selector}), &mut components, COMPONENT_LIMIT);
+    components
 }
 
 /// Is it the name of one of the topology policies of the application?

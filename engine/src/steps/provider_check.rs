@@ -6,7 +6,7 @@ use vela_cue::parser;
 use vela_cue::source::FileId;
 
 /// The calls of each package that are answered here or by who runs the workflow; every call of a package without a list.
-const ANSWERED: [(&str, &[&str]); 15] = [
+const ANSWERED: [(&str, &[&str]); 16] = [
     ("vela/base64", &[]),
     ("vela/cue", &[]),
     ("vela/time", &[]),
@@ -22,6 +22,7 @@ const ANSWERED: [(&str, &[&str]); 15] = [
     ("vela/op", OP),
     ("vela/query", QUERIES),
     ("vela/ql", QUERIES),
+    ("vela/terraform", &[]),
 ];
 
 /// Of `vela/multicluster`, under all the names that releases have for them.
@@ -50,6 +51,7 @@ const OP: &[&str] = &[
     "DateToTimestamp",
     "Delete",
     "DeleteConfig",
+    "DeployCloudResource",
     "DingTalk",
     "DoVar",
     "Fail",
@@ -76,6 +78,7 @@ const OP: &[&str] = &[
     "Read",
     "ReadConfig",
     "SendEmail",
+    "ShareCloudResource",
     "Slack",
     "Steps",
     "Suspend",

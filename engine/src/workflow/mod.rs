@@ -39,12 +39,12 @@ pub use restart::{Restart, SCHEDULED_AT};
 pub use run_object::{application_of_run, context_of_run, workflow_of_run};
 pub(crate) use run_status::seconds;
 pub use run_status::{RunStatus, StepStatus};
-pub(crate) use spec::step_type;
 pub use spec::{
-    APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, BUILT_IN_STEPS, DEPLOY, DEPLOY_TO_ENV,
-    DEPLOY_TO_RUNTIME, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepRetry, StepSpec,
-    WorkflowSpec, applies_several,
+    APPLY_COMPONENT, APPLY_IN_PARALLEL, APPLY_REMAINING, BUILT_IN_STEPS, DEPLOY, DEPLOY_CLOUD_RESOURCE,
+    DEPLOY_TO_ENV, DEPLOY_TO_RUNTIME, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
+    StepRetry, StepSpec, WorkflowSpec, applies_by_calls, applies_several,
 };
+pub(crate) use spec::{SHARE_CLOUD_RESOURCE, step_type};
 pub use steering::{Order, RestartFrom, restart_from, run_of, steer, steerable};
 pub use step_result::{applied, due, live_value};
 pub use stored_values::StoredValues;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 
 use super::run_status::RunStatus;
-use super::spec::{APPLY_COMPONENT, Mode, applies_several};
+use super::spec::{APPLY_COMPONENT, Mode, applies_by_calls, applies_several};
 use crate::definition::version::base_name;
 use crate::manifest::Document;
 
@@ -42,7 +42,8 @@ pub fn application_of_run(run: &Json, workflow: Option<&Json>) -> Result<Documen
     let below = |step: &Json| step["subSteps"].as_array().cloned().unwrap_or_default();
     let applying = |step: &Json| {
         let type_ = base_name(step["type"].as_str().unwrap_or_default());
-        (type_ == APPLY_COMPONENT || applies_several(type_)).then(|| type_.to_owned())
+        (type_ == APPLY_COMPONENT || applies_several(type_) || applies_by_calls(type_))
+            .then(|| type_.to_owned())
     };
     if let Some(type_) =
         list.iter().find_map(|step| applying(step).or_else(|| below(step).iter().find_map(applying)))

@@ -24,6 +24,10 @@ pub const APPLY_REMAINING: &str = "apply-remaining";
 pub const DEPLOY_TO_RUNTIME: &str = "deploy2runtime";
 /// Deploys components to an environment of an `env-binding` policy.
 pub const DEPLOY_TO_ENV: &str = "deploy2env";
+/// Deploys the components of an environment that Terraform makes, and brings their Secrets there.
+pub const DEPLOY_CLOUD_RESOURCE: &str = "deploy-cloud-resource";
+/// Brings the Secrets of such components to other places.
+pub(crate) const SHARE_CLOUD_RESOURCE: &str = "share-cloud-resource";
 /// Types of steps whose meaning no definition says.
 pub const BUILT_IN_STEPS: [&str; 9] = [
     APPLY_COMPONENT,
@@ -42,6 +46,12 @@ pub fn applies_several(type_: &str) -> bool {
     [DEPLOY, APPLY_APPLICATION, APPLY_IN_PARALLEL, APPLY_REMAINING, DEPLOY_TO_RUNTIME, DEPLOY_TO_ENV]
         .contains(&type_)
 }
+
+/// Does the template of a step of this type ask for components of its application to be applied?
+pub fn applies_by_calls(type_: &str) -> bool {
+    base_name(type_) == DEPLOY_CLOUD_RESOURCE
+}
+
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;
 

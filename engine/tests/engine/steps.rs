@@ -239,9 +239,6 @@ fn a_cloud_resource_is_deployed_and_shared_with_its_secret() {
     let copy = &made["bind"]["sync"]["far-"]["value"];
     assert_eq!(copy["metadata"], json!({"name": "conn", "namespace": "prod"}));
     assert_eq!(copy["data"], json!({"k": "v"}));
-    let labels = &made["update"]["value"]["metadata"]["labels"];
-    assert_eq!((&labels["app.oam.dev/sync-alias"], &labels["x"]), (&json!("conn"), &json!("y")));
-    assert_eq!(made["update"]["value"]["data"], json!({"k": "v"}));
 
     let placements = ", placements: [{cluster: \"far\"}, {namespace: \"ns\"}]";
     let text = text("ShareCloudResource", placements);

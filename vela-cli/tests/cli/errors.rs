@@ -205,13 +205,13 @@ fn objects_in_cue_are_judged_as_any_other() {
 #[test]
 fn unsupported_features_do_not_run_and_have_their_own_code() {
     let person = Person::new();
-    let parts = "  policies: [{name: more, type: health}]\n  workflow: {steps: [{name: go, type: deploy-cloud-resource, properties: {env: prod}}]}\n";
+    let parts = "  policies: [{name: more, type: health}]\n  workflow: {steps: [{name: go, type: deploy2runtime, properties: {clusters: [far]}}]}\n";
     let page = person.write("page.yaml", PAGE);
     let app = person.write("app.yaml", site(false) + parts);
     let words = [
         "app.yaml:",
         "\"health\"",
-        "\"deploy-cloud-resource\"",
+        "cluster \"far\"",
         "Application default/site will not run",
         "not support",
     ];

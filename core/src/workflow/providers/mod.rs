@@ -8,6 +8,7 @@
 mod builtin;
 mod config;
 mod email;
+mod environment;
 mod http;
 mod kube;
 mod metrics;
@@ -48,6 +49,9 @@ pub(crate) async fn call<R: Reach>(reach: &mut R, asked: Asked<'_>) -> Result<Ca
         return Ok(called);
     }
     if let Some(called) = of::<oam::Oam, R>(reach, asked).await? {
+        return Ok(called);
+    }
+    if let Some(called) = of::<environment::Environment, R>(reach, asked).await? {
         return Ok(called);
     }
     if let Some(called) = of::<query::Query, R>(reach, asked).await? {
@@ -109,7 +113,7 @@ mod tests {
             }
         }
         assert!(answered > 30, "only {answered} calls");
-        let expected = ["multicluster.deploy", "op.load-terraform-components", "op.patch-application"];
+        let expected = ["multicluster.deploy"];
         assert_eq!(open.iter().map(String::as_str).collect::<Vec<_>>(), expected);
     }
 

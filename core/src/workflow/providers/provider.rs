@@ -171,6 +171,9 @@ pub(crate) trait Owner {
     /// Its policies as they are written, in order.
     fn policies(&self) -> Vec<Value>;
 
+    /// Those of them that Terraform makes.
+    fn terraform_components(&self) -> Vec<Value>;
+
     /// The objects of an application, or why they cannot be told.
     fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String>;
 
