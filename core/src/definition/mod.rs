@@ -17,10 +17,10 @@ use vela_crds::{
 use vela_engine::definition::record;
 use vela_engine::{Definition, DefinitionKind, Templates};
 use vela_runtime::Api;
-use vela_runtime::cache::Watch;
+use vela_runtime::cache::{Change, Watch};
 use vela_runtime::conditions::{self, Condition};
 use vela_runtime::events::reference;
-use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
+use vela_runtime::{Action, Controller, Failure, Informer, Key, Reconciler};
 use vela_snapshot::{Live, with_imports};
 use vela_webhooks::Cause;
 
@@ -56,8 +56,23 @@ fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource:
         workloads: watch(ApiResource::erase::<WorkloadDefinition>(&())),
         applications: watch(ApiResource::erase::<Application>(&())),
     };
-    let definitions = reconciler.definitions.clone();
-    Controller::new(kind.kind().to_lowercase(), reconciler).for_kind(&definitions).workers(workers)
+    let (definitions, revisions) = (reconciler.definitions.clone(), reconciler.revisions.clone());
+    let known = definitions.clone();
+    Controller::new(kind.kind().to_lowercase(), reconciler)
+        .for_kind(&definitions)
+        .watches(&revisions, move |change| overtaken(change, kind, &known).into_iter().collect())
+        .workers(workers)
+}
+
+/// The definition whose status does not know this new revision: a request of a process that was killed meanwhile may have
+/// made it after the present one had looked. Without another look the next change of anything would find it.
+fn overtaken(change: &Change, kind: DefinitionKind, definitions: &Informer) -> Option<Key> {
+    let made = change.new.as_ref().filter(|_| change.old.is_none() && !change.initial)?;
+    let name = made.metadata.labels.as_ref()?.get(record::name_label(kind)?)?;
+    let key = Key::new(made.metadata.namespace.clone().unwrap_or_default(), name.clone());
+    let definition = definitions.get(&key)?;
+    let latest = definition.data["status"]["latestRevision"]["revision"].as_u64();
+    (made.data["spec"]["revision"].as_u64() > latest).then_some(key)
 }
 
 impl Reconciler for DefinitionReconciler {

@@ -74,6 +74,25 @@ pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() 
     assert_eq!(revision["spec"]["componentDefinition"]["spec"], definition["spec"]);
 }
 
+/// A request of a process that was killed may be carried out after the next process has looked.
+#[tokio::test]
+async fn a_revision_that_came_late_is_followed_by_another() {
+    let cluster = TestCluster::new().await;
+    cluster.create(note("!")).await;
+    latest(&cluster, "note-v1").await;
+    let mut late = cluster.get(OAM, "DefinitionRevision", "note-v1").await.unwrap();
+    let owner = late["metadata"]["ownerReferences"].clone();
+    late["metadata"] = json!({
+        "name": "note-v2", "ownerReferences": owner,
+        "labels": late["metadata"]["labels"], "namespace": late["metadata"]["namespace"],
+    });
+    late["spec"]["revision"] = json!(2);
+    late["spec"]["revisionHash"] = json!("another");
+    cluster.create(late).await;
+    let definition = latest(&cluster, "note-v3").await;
+    assert_eq!(definition["status"]["latestRevision"]["revision"], 3);
+}
+
 #[tokio::test]
 async fn an_unjudged_definition_reports_its_mistakes() {
     let mut cluster = TestCluster::new().await;

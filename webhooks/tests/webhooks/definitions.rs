@@ -161,7 +161,7 @@ fn steps_and_policies_may_import_the_packages_of_steps() {
         for kind in ["WorkflowStepDefinition", "PolicyDefinition"] {
             let verdict = judged(kind, template(import, body));
             assert!(verdict.is_allowed(), "{kind} {import}: {:?}", verdict.causes);
-            let is_run = kind == "WorkflowStepDefinition" && import != "vela/terraform";
+            let is_run = kind == "WorkflowStepDefinition";
             let is_warned = verdict.warnings.iter().any(|said| said.contains("not run yet"));
             assert_eq!(is_warned, !is_run, "{kind} {import}: {:?}", verdict.warnings);
         }
