@@ -5,3 +5,5 @@
 mod cluster;
 #[path = "snapshot/equal.rs"]
 mod equal;
+#[path = "snapshot/referenced.rs"]
+mod referenced;
