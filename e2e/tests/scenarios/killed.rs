@@ -65,6 +65,23 @@ async fn gone(target: &Target, namespace: &str, story: &Story) -> Result<()> {
     .map_err(|error| format!("{error}\n--- end of the log\n{}", target.log_tail()).into())
 }
 
+/// Deletes everything, with a death within so many milliseconds; nothing is left.
+async fn deleted(
+    target: &mut Target,
+    chance: &mut Chance,
+    at_most: u64,
+    all: &[(String, Story)],
+) -> Result<()> {
+    for (namespace, story) in all {
+        story.delete(&target.cluster().within(namespace)).await?;
+    }
+    dies(target, chance, at_most).await?;
+    for (namespace, story) in all {
+        gone(target, namespace, story).await?;
+    }
+    Ok(())
+}
+
 /// One turn: B, a death, A again, a death; what A has must be what it was.
 async fn turn(
     target: &mut Target,
@@ -120,13 +137,7 @@ fn whatever_is_killed_in_the_middle_ends_right() {
                 }
             }
         }
-        for (namespace, story) in &all {
-            story.delete(&target.cluster().within(namespace)).await?;
-        }
-        dies(&mut target, &mut chance, PAUSE_AT_MOST).await?;
-        for (namespace, story) in &all {
-            gone(&target, namespace, story).await?;
-        }
+        deleted(&mut target, &mut chance, PAUSE_AT_MOST, &all).await?;
         Ok(())
     });
 }
@@ -147,13 +158,7 @@ fn a_deletion_that_is_killed_is_finished() {
                 story.create(&target.cluster().within(namespace)).await?;
             }
             settled(&target, &all).await?;
-            for (namespace, story) in &all {
-                story.delete(&target.cluster().within(namespace)).await?;
-            }
-            dies(&mut target, &mut chance, DELETION_AT_MOST).await?;
-            for (namespace, story) in &all {
-                gone(&target, namespace, story).await?;
-            }
+            deleted(&mut target, &mut chance, DELETION_AT_MOST, &all).await?;
         }
         Ok(())
     });
