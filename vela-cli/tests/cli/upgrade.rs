@@ -128,7 +128,7 @@ fn an_upgrade_leaves_applications_and_edits_alone() {
         "CustomResourceDefinition applications.core.oam.dev would be changed",
         "ComponentDefinition worker would be changed",
         "ClusterRole vela-core-own: .rules is replaced, which kubectl set",
-        "Nothing was written. 0 objects would be created, 4 changed, 0 taken away; 1 edited ones kept",
+        "Nothing was written. 0 objects would be created, 4 changed, 0 taken away; 1 kept as edited",
     ];
     says(&plan.out, &expected);
     assert_eq!(place.live(RECORD), None);

@@ -278,7 +278,7 @@ impl Upgrade<'_> {
         if self.wanted.dry_run {
             return self.tell(&format!(
                 "Nothing was written. {created} objects would be created, {changed} changed, {removed} taken away; {retained} \
-                 edited ones kept, {unchanged} are as they should be."
+                 kept as edited, {unchanged} are as they should be."
             ));
         }
         let others = self.entries_of_other_flags();
