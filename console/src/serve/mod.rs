@@ -9,14 +9,10 @@ mod read_2021;
 mod respond;
 mod send;
 
-use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http::{HeaderMap, HeaderValue, Method, Response, header};
 
 pub use self::audit::Audit;
 pub use self::console::{Console, Options};
@@ -87,26 +83,5 @@ impl Console {
             answer.headers_mut().insert(header::SET_COOKIE, cookie);
         }
         Ok(answer)
-    }
-}
-
-impl<B> tower::Service<Request<B>> for Console
-where
-    B: http_body::Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let console = self.clone();
-        let (parts, body) = request.into_parts();
-        Box::pin(async move { Ok(console.respond(&parts, body).await) })
     }
 }

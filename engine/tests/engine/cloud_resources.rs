@@ -24,7 +24,7 @@ fn binding(name: &str) -> Json {
     json!({"name": name, "type": "env-binding", "properties": {"envs": [{"name": "prod"}, {"name": "test"}]}})
 }
 
-/// The names of what is made, and what is said.
+/// The names of the objects that the workflow makes, and its messages.
 fn made(policies: &Json, steps: &Json) -> (Vec<String>, String) {
     let secret = json!({"name": "conn"});
     let application = Document::from_object(json!({
