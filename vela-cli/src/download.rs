@@ -25,24 +25,45 @@ pub(crate) fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url)
 }
 
+/// What is asked for.
+pub(crate) struct Wanted<'a> {
+    pub(crate) url: &'a str,
+    /// Bytes of the answer.
+    pub(crate) at_most: usize,
+    /// What the server of the URL is shown, and no other server that it redirects to.
+    pub(crate) token: Option<&'a str>,
+    /// What to do with a file that was downloaded otherwise.
+    pub(crate) instead: &'a str,
+}
+
 /// The bytes that a URL answers with, at most this many.
 pub(crate) fn read(url: &str, at_most: usize) -> Result<Vec<u8>> {
-    let limits = Limits { connect: CONNECT, total: TOTAL, answer_bytes: at_most };
+    ask(&Wanted { url, at_most, token: None, instead: "give the file with -f, or - for standard input" })
+}
+
+/// The same, with more to say about it.
+pub(crate) fn ask(wanted: &Wanted<'_>) -> Result<Vec<u8>> {
+    let limits = Limits { connect: CONNECT, total: TOTAL, answer_bytes: wanted.at_most };
     block_on(async {
         // The person at this machine asks, and may well serve the file there.
         let client = EgressClient::new(EgressPolicy::ServicesAndLoopback, limits)
             .map_err(|error| Error::config(format!("nothing can be downloaded: {error}")))?;
-        follow(&client, url).await
+        follow(&client, wanted).await
     })
 }
 
-async fn follow(client: &EgressClient, url: &str) -> Result<Vec<u8>> {
-    let name = without_query(url);
-    let mut at = parse(url, name)?;
+async fn follow(client: &EgressClient, wanted: &Wanted<'_>) -> Result<Vec<u8>> {
+    let name = without_query(wanted.url);
+    let first = parse(wanted.url, name)?;
+    let mut at = first.clone();
     for _ in 0..=MOST_REDIRECTS {
-        let request = Request::get(at.clone()).header(header::USER_AGENT, "vela").body(Vec::new());
-        let request = request.map_err(|error| unreadable(name, &error.to_string()))?;
-        let answer = client.ask(request).await.map_err(|error| refused(name, &error))?;
+        let mut request = Request::get(at.clone()).header(header::USER_AGENT, "vela");
+        let is_same_server = (at.scheme(), at.authority()) == (first.scheme(), first.authority());
+        if let Some(token) = wanted.token.filter(|_| is_same_server) {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request.body(Vec::new()).map_err(|error| unreadable(name, &error.to_string()))?;
+        let answer = client.ask(request).await.map_err(|error| refused(name, &error, wanted.instead))?;
         match answer.status {
             StatusCode::OK => return body(answer, name),
             status if status.is_redirection() => at = redirected(&at, &answer, name)?,
@@ -93,14 +114,14 @@ fn body(answer: Answer, name: &str) -> Result<Vec<u8>> {
     Ok(answer.body.to_vec())
 }
 
-fn refused(name: &str, error: &egress::Error) -> Error {
+fn refused(name: &str, error: &egress::Error, instead: &str) -> Error {
     let failed = unreadable(name, &error.to_string());
     match error {
         egress::Error::Forbidden(_) | egress::Error::Url(_) => {
-            failed.hint("download it yourself and give the file with -f, or - for standard input")
+            failed.hint(format!("download it yourself and {instead}"))
         }
         egress::Error::Long(_) => failed.hint("a manifest is smaller: check the address"),
-        _ => failed.hint("check the address and the network, or download the file and give it with -f"),
+        _ => failed.hint(format!("check the address and the network, or download it and {instead}")),
     }
 }
 

@@ -165,12 +165,7 @@ fn search(folder: &Path, want: FileKinds, deeper: usize, files: &mut Vec<PathBuf
             }
             continue;
         }
-        let is_wanted = match file.extension().and_then(|end| end.to_str()) {
-            Some("yaml" | "yml" | "json") => true,
-            Some("cue") => want == FileKinds::Definitions,
-            _ => false,
-        };
-        if is_wanted && file.is_file() {
+        if is_wanted(&file, want) && file.is_file() {
             files.push(file);
         }
         if files.len() > MOST_FILES {
@@ -197,6 +192,28 @@ fn read_file(path: &Path, want: FileKinds) -> Result<Vec<Document>> {
         return Ok(vec![definition::cue_file::document(&name, &text)?]);
     }
     Ok(manifest::read(&name, &text)?.into_iter().collect())
+}
+
+/// The definitions or other objects in the bytes of a file that messages call by this name.
+pub(crate) fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Vec<Document>> {
+    let text = text(name, bytes)?;
+    if is_cue(name, &text, FileKinds::Definitions) {
+        return Ok(vec![definition::cue_file::document(name, &text)?]);
+    }
+    Ok(manifest::read(name, &text)?.into_iter().collect())
+}
+
+/// Has a file of this name definitions, where a folder is read for them?
+pub(crate) fn may_hold_definitions(name: &str) -> bool {
+    is_wanted(Path::new(name), FileKinds::Definitions)
+}
+
+fn is_wanted(file: &Path, want: FileKinds) -> bool {
+    match file.extension().and_then(|end| end.to_str()) {
+        Some("yaml" | "yml" | "json") => true,
+        Some("cue") => want == FileKinds::Definitions,
+        _ => false,
+    }
 }
 
 /// The bytes as text, or where they are none.

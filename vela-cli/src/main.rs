@@ -30,6 +30,7 @@ mod ownership;
 mod peer_verbs;
 mod pods;
 mod pointer;
+mod program;
 mod prompt;
 mod purpose;
 mod revisions;

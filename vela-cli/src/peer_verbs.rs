@@ -38,22 +38,7 @@ const VERBS: &[Verb] = &[
         Absence::NotYet,
         "give rights by Kubernetes roles and bindings; `vela install --authenticate-application` holds applications to the rights of their authors",
     ),
-    (
-        "cap",
-        Absence::NotYet,
-        "definitions of a folder or URL are applied by `vela up -f`, and `vela show` lists what is there",
-    ),
     ("cluster", Absence::NotYet, "vela works on one cluster; choose it by `--kubeconfig` or `--context`"),
-    (
-        "component",
-        Absence::Otherwise,
-        "`vela show` lists the types of components, and `vela show NAME` describes one",
-    ),
-    (
-        "components",
-        Absence::Otherwise,
-        "`vela show` lists the types of components, and `vela show NAME` describes one",
-    ),
     (
         "cuex",
         Absence::NotYet,
@@ -120,13 +105,8 @@ const VERBS: &[Verb] = &[
     ),
     (
         "registry",
-        Absence::NotYet,
-        "definitions of a folder or URL are applied by `vela up -f`, and `vela show` lists what is there",
-    ),
-    (
-        "scopes",
         Absence::Otherwise,
-        "`kubectl get healthscopes` lists the scopes of the v1alpha2 form; policies do their work in v1beta1",
+        "`vela cap center` names folders of definitions elsewhere, and `vela cap install` brings them",
     ),
     (
         "svc",
@@ -135,21 +115,10 @@ const VERBS: &[Verb] = &[
     ),
     ("template", Absence::NotYet, "docs/definitions.md lists what `context` holds in a template"),
     (
-        "trait",
-        Absence::Otherwise,
-        "`vela show` lists the types of traits, and `vela show NAME` describes one",
-    ),
-    (
-        "traits",
-        Absence::Otherwise,
-        "`vela show` lists the types of traits, and `vela show NAME` describes one",
-    ),
-    (
         "uischema",
         Absence::NotYet,
         "parameters are described by comments in the definition, which `vela show NAME` prints",
     ),
-    ("workloads", Absence::Otherwise, "`vela show` lists all types, and `vela show NAME` describes one"),
 ];
 
 /// The answer to words that name one of these verbs, where `error` is that they are no command of ours.

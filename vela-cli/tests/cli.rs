@@ -7,6 +7,8 @@
 mod appfile;
 #[path = "cli/beginning.rs"]
 mod beginning;
+#[path = "cli/capabilities.rs"]
+mod capabilities;
 #[path = "cli/config.rs"]
 mod config;
 #[path = "cli/controller.rs"]

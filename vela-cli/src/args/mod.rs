@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vela_engine::ClusterVersion;
 
+pub(crate) use self::capability::{Cap, Center, InstallCapability, TraitTypes, Types, UninstallCapability};
 pub(crate) use self::config::{ApplyTemplate, Config, ConfigTemplate, CreateConfig, DistributeConfig};
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{
@@ -22,10 +23,11 @@ pub(crate) use self::installing::{Auth, Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
-pub(crate) use self::values::Target;
+pub(crate) use self::values::{Capability, Target};
 use self::values::{duration, namespace, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
+mod capability;
 mod config;
 mod containers;
 mod definition;
@@ -135,6 +137,19 @@ pub(crate) enum Command {
     /// Begin, judge, apply, edit, list, print and delete definitions
     #[command(subcommand)]
     Def(Def),
+    /// Bring definitions from capability centres, which are folders of them elsewhere
+    #[command(subcommand)]
+    Cap(Cap),
+    /// List the types of components, or those of the capability centres
+    #[command(alias = "component")]
+    Components(Types),
+    /// List the types of traits, or those of the capability centres
+    #[command(alias = "trait")]
+    Traits(TraitTypes),
+    /// List the definitions of workloads, or those of the capability centres
+    Workloads(Types),
+    /// List the definitions of scopes, or those of the capability centres
+    Scopes(Types),
     /// Show the parameters of a type: component, trait, policy or workflow step
     Show(Show),
     /// Suspend, resume, end, restart and look into the workflows of applications

@@ -50,6 +50,39 @@ pub(super) fn environment(text: &str) -> Result<String, String> {
     names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
 }
 
+/// The name of a capability centre: it becomes the name of a file and the value of a label.
+pub(super) fn center(text: &str) -> Result<String, String> {
+    let wrong = || "a centre has lower-case letters, digits and '-' only, and at most 63 of them".to_owned();
+    names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
+}
+
+/// The name of a capability, behind its centre where one is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Capability {
+    pub(crate) center: Option<String>,
+    pub(crate) name: String,
+}
+
+/// Reads `NAME` or `CENTRE/NAME`.
+pub(super) fn capability(text: &str) -> Result<Capability, String> {
+    let wrong = || format!("{text:?} is no capability: write it like NAME or CENTRE/NAME");
+    let (center, name) = text.split_once('/').map_or((None, text), |(center, name)| (Some(center), name));
+    let is_one = center.is_none_or(names::is_label) && names::is_subdomain(name);
+    is_one.then(|| Capability { center: center.map(str::to_owned), name: name.to_owned() }).ok_or_else(wrong)
+}
+
+/// Reads `CENTRE/NAME`.
+pub(super) fn capability_of_center(text: &str) -> Result<Capability, String> {
+    let wrong = || format!("{text:?} names no centre: write it like CENTRE/NAME");
+    capability(text)?.with_center().ok_or_else(wrong)
+}
+
+impl Capability {
+    fn with_center(self) -> Option<Self> {
+        self.center.is_some().then_some(self)
+    }
+}
+
 /// The name of a definition, with a version where one is wanted.
 pub(super) fn type_(text: &str) -> Result<String, String> {
     let wrong =

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod cap;
 mod completion;
 mod config;
 mod dashboard;
@@ -23,11 +24,14 @@ mod show;
 mod status;
 mod system;
 mod top;
+mod types;
 mod uninstall;
 mod up;
 mod version;
 mod watch;
 mod workflow;
+
+use vela_engine::DefinitionKind;
 
 use crate::args::{Command, Vela};
 use crate::error::Result;
@@ -55,6 +59,11 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::ConfigTemplate(args) => config::run_template(&args, &global, screen),
         Command::Revision(args) => revision::run(&args, &global, screen),
         Command::Def(args) => def::run(&args, &global, screen),
+        Command::Cap(args) => cap::run(&args, &global, screen),
+        Command::Components(args) => types::run(DefinitionKind::Component, &args, None, &global, screen),
+        Command::Traits(args) => types::run_traits(&args, &global, screen),
+        Command::Workloads(args) => types::run(DefinitionKind::Workload, &args, None, &global, screen),
+        Command::Scopes(args) => types::run(DefinitionKind::Scope, &args, None, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),
         Command::Workflow(args) => workflow::run(&args, &global, screen),
         Command::Rollout(args) => rollout::run(&args, &global, screen),

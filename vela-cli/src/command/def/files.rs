@@ -27,7 +27,7 @@ pub(super) fn read(files: &DefinitionFiles) -> (Vec<Document>, Vec<Failure>) {
 }
 
 /// What admission would say about each, beside the others.
-pub(super) fn judge(documents: &[Document]) -> Result<Vec<Result<Diagnostics>>> {
+pub(in crate::command) fn judge(documents: &[Document]) -> Result<Vec<Result<Diagnostics>>> {
     let judged: Vec<&Document> = documents.iter().collect();
     let reader = offline::built_in(ClusterVersion::newest(), &judged)?;
     // One event loop for all: what reads the kinds lives in it.

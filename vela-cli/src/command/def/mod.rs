@@ -7,20 +7,35 @@ mod files;
 mod found;
 mod gen_api;
 mod init;
+mod parts;
 mod stored;
 mod users;
 
+pub(super) use self::del::{Ask, delete};
+pub(super) use self::files::judge;
+pub(super) use self::parts::{applies_to, description, workload};
+pub(super) use self::stored::{Stored, kind};
 pub(super) use self::users::of as users_of;
 
 use serde_json::{Value, json};
 use vela_engine::nearest::advice;
-use vela_engine::{Definition, Document, dry_run};
+use vela_engine::{Definition, DefinitionKind, Document, dry_run};
 
 use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat};
 use crate::error::{Error, Failure, Result};
 use crate::input;
 use crate::screen::{Screen, data};
 use crate::table::Table;
+
+/// The kinds of definitions, each of which a capability may be.
+pub(super) const KINDS: [DefinitionKind; 6] = [
+    DefinitionKind::Component,
+    DefinitionKind::Trait,
+    DefinitionKind::Workload,
+    DefinitionKind::Policy,
+    DefinitionKind::WorkflowStep,
+    DefinitionKind::Scope,
+];
 
 pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()> {
     match args {
@@ -93,7 +108,7 @@ fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) ->
             "type": one.kind().noun(),
             "kind": one.kind().kind(),
             "namespace": at("/metadata/namespace"),
-            "description": at("/metadata/annotations/definition.oam.dev~1description").replace('\n', " "),
+            "description": description(one.object()),
         })
     };
     let rows: Vec<Value> = definitions.iter().map(row).collect();

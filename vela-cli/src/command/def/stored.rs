@@ -12,7 +12,7 @@ use crate::installation::SYSTEM_NAMESPACE;
 use crate::offline::DEFINITION_KINDS;
 
 /// The kind that a word of the command line means.
-pub(super) fn kind(type_: DefinitionType) -> DefinitionKind {
+pub(in crate::command) fn kind(type_: DefinitionType) -> DefinitionKind {
     match type_ {
         DefinitionType::Component => DefinitionKind::Component,
         DefinitionType::Trait => DefinitionKind::Trait,
@@ -23,14 +23,14 @@ pub(super) fn kind(type_: DefinitionType) -> DefinitionKind {
 }
 
 /// A definition that is there.
-pub(super) struct Stored {
-    pub(super) kind: DefinitionKind,
-    pub(super) object: Value,
+pub(in crate::command) struct Stored {
+    pub(in crate::command) kind: DefinitionKind,
+    pub(in crate::command) object: Value,
 }
 
 impl Stored {
     /// How messages call it.
-    pub(super) fn title(&self, namespace: &str) -> String {
+    pub(in crate::command) fn title(&self, namespace: &str) -> String {
         let name = crate::pointer::text(&self.object, "/metadata/name");
         format!("{} {namespace}/{name}", self.kind.kind())
     }

@@ -1,0 +1,26 @@
+//! `vela cap`: definitions that lie elsewhere, in capability centres, are listed, installed and taken away again.
+
+mod address;
+mod center;
+mod fetch;
+mod file;
+mod git;
+mod install;
+mod list;
+mod store;
+
+pub(super) use self::list::{Listed, run as list};
+use crate::args::{Cap, Global};
+use crate::error::Result;
+use crate::screen::Screen;
+
+pub(crate) fn run(args: &Cap, global: &Global, screen: &mut Screen) -> Result<()> {
+    match args {
+        Cap::Center(args) => center::run(args, screen),
+        Cap::Ls { center, output } => {
+            list::run(&Listed { center: center.as_deref(), kind: None, format: *output }, global, screen)
+        }
+        Cap::Install(args) => install::run(args, global, screen),
+        Cap::Uninstall(args) => install::remove(args, global, screen),
+    }
+}
