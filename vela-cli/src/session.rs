@@ -75,6 +75,7 @@ impl Session {
             LockAttempt::Ours(lock) => {
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
+                local.notes().iter().for_each(|note| screen.say(note));
                 let cluster = Cluster::new(local.client(&namespace), title, namespace);
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }

@@ -55,7 +55,7 @@ impl SimulatedCluster {
         // A given definition of a foreign kind goes before ours.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
         objects.extend(simulate::definitions().into_iter().filter(|object| !named(object)));
-        installation::apply(&simulated.cluster, &objects, |_| ()).await?;
+        installation::apply(&simulated.cluster, &objects).await?;
         Ok(simulated)
     }
 

@@ -54,6 +54,7 @@ fn serve(port: u16, screen: &mut Screen) -> Result<()> {
             }
         };
         let local = Local::open(home.clone(), lock, Purpose::Change).await?;
+        local.notes().iter().for_each(|note| screen.say(note));
         let address = local.serve(port).await?;
         screen.say(&format!(
             "The sandbox serves at https://{address}; pods are simulated. Ctrl-C stops it, its data stay."

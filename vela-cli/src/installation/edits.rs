@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use kube::api::DynamicObject;
-use serde_json::Value;
+use serde_json::{Value, json};
+use vela_engine::DefinitionKind;
 
 use super::record::{Entry, Id, Record};
+use crate::cluster::Cluster;
+use crate::error::Result;
 use crate::ownership::FIELD_MANAGER;
 
 /// Our controllers: what they write into an object is no edit of a user.
@@ -25,6 +28,36 @@ pub(crate) fn edited(record: Option<&Record>, id: &Id, live: &DynamicObject) -> 
             (!managers_of_content(live).is_empty()).then(|| format!("it was edited{}", by(live)))
         }
     }
+}
+
+/// Why a definition stays as a user made it; nothing where it is the same as the one that would be written.
+pub(crate) async fn reason_to_retain(
+    cluster: &Cluster,
+    record: Option<&Record>,
+    id: &Id,
+    object: &Value,
+    live: &DynamicObject,
+) -> Result<Option<String>> {
+    if DefinitionKind::from_kind(&id.kind).is_none() {
+        return Ok(None);
+    }
+    let Some(why) = edited(record, id, live) else { return Ok(None) };
+    let (_, after) = cluster.apply(object, true, true).await?;
+    Ok((content(live) != content(&after)).then_some(why))
+}
+
+/// The object without what API servers and controllers write.
+pub(crate) fn content(object: &DynamicObject) -> Value {
+    let mut content = json!(object);
+    if let Some(fields) = content.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"] {
+            metadata.remove(field);
+        }
+    }
+    content
 }
 
 fn not_installed(live: &DynamicObject) -> String {

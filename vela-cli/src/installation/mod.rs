@@ -6,6 +6,7 @@ pub(crate) mod edits;
 mod namespace;
 pub(crate) mod operators;
 pub(crate) mod record;
+mod renewal;
 pub(crate) mod webhooks;
 
 use std::fmt::Write;
@@ -18,6 +19,7 @@ use vela_core::access::{ACCOUNT, Needs};
 use self::deployment::Program;
 pub(crate) use self::namespace::SYSTEM_NAMESPACE;
 use self::operators::Run;
+pub(crate) use self::renewal::renew;
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
 use crate::error::{Error, Result};
@@ -75,17 +77,10 @@ pub(crate) fn everything() -> Result<Vec<Value>> {
     Ok(all)
 }
 
-/// Applies them; every kind is served before the first object of that kind comes. `report` gets a line about each that changed.
-pub(crate) async fn apply(
-    cluster: &Cluster,
-    objects: &[Value],
-    mut report: impl FnMut(String),
-) -> Result<()> {
+/// Applies them where nothing was installed before; every kind is served before the first object of that kind comes.
+pub(crate) async fn apply(cluster: &Cluster, objects: &[Value]) -> Result<()> {
     for object in webhooks::standing_first(cluster, objects).await? {
-        let (applied, _) = put(cluster, object).await?;
-        if applied != Applied::Unchanged {
-            report(said(object, applied.word()));
-        }
+        put(cluster, object).await?;
     }
     Ok(())
 }

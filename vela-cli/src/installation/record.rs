@@ -3,6 +3,7 @@
 //! It names an object before the object exists, so that nothing is forgotten where an installation breaks off. Releases up to
 //! 0.2.0 wrote none.
 
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::namespace::SYSTEM_NAMESPACE;
@@ -12,6 +13,8 @@ use crate::pointer::text;
 
 /// Name of the ConfigMap.
 pub(crate) const RECORD: &str = "vela-installation";
+/// The generation of an object that is not as this program would write it: no object ever has it.
+const NEVER_WRITTEN: i64 = -1;
 /// Stands where an object has no namespace, or no uid yet.
 const NONE: &str = "-";
 
@@ -53,6 +56,25 @@ pub(crate) struct Entry {
     pub(crate) uid: String,
     /// That of the object when it was written: another one says that its content was changed since.
     pub(crate) generation: i64,
+}
+
+impl Entry {
+    /// Of an object that is about to be written, where none is yet.
+    pub(crate) fn named(id: Id) -> Self {
+        Self { id, uid: String::new(), generation: 0 }
+    }
+
+    /// Of an object as it was written.
+    pub(crate) fn written(id: &Id, object: &DynamicObject) -> Self {
+        let metadata = &object.metadata;
+        let (uid, generation) = (metadata.uid.clone(), metadata.generation);
+        Self { id: id.clone(), uid: uid.unwrap_or_default(), generation: generation.unwrap_or_default() }
+    }
+
+    /// Of an object that stays as a user made it.
+    pub(crate) fn edited(id: &Id, object: &DynamicObject) -> Self {
+        Self { generation: NEVER_WRITTEN, ..Self::written(id, object) }
+    }
 }
 
 /// An installation as it is remembered.

@@ -24,6 +24,9 @@ const HELD_FOR: Duration = Duration::from_millis(500);
 /// How often a held store is tried.
 const TRY_EVERY: Duration = Duration::from_millis(10);
 
+/// Begins the mark of a store whose installation has a record; older ones get it once.
+const RECORDED: &str = "recorded-";
+
 /// A running sandbox.
 pub(crate) struct Local {
     server: ApiServer,
@@ -31,6 +34,8 @@ pub(crate) struct Local {
     stop: Stop,
     controllers: Option<JoinHandle<std::result::Result<(), vela_core::Error>>>,
     served: Mutex<Option<Served>>,
+    /// What a user may want to know about its renewal for this release.
+    notes: Vec<String>,
     /// Held until everything is closed.
     lock: Lock,
 }
@@ -42,12 +47,19 @@ impl Local {
         let store = open_store(&home, record.as_ref()).await?;
         let server = ApiServer::builder().store(store).build().map_err(|error| broken(&home, &error))?;
         let stop = Stop::new();
-        let mut local =
-            Self { server, home, stop: stop.clone(), controllers: None, served: Mutex::new(None), lock };
+        let mut local = Self {
+            server,
+            home,
+            stop: stop.clone(),
+            controllers: None,
+            served: Mutex::new(None),
+            notes: Vec::new(),
+            lock,
+        };
         if purpose == Purpose::Change {
             local.server.run_controllers().detach();
         }
-        local.install(record).await?;
+        local.notes = local.install(record).await?;
         if purpose == Purpose::Change {
             // Who types here is at home on this machine, and the whole cluster is theirs.
             let (egress_policy, bounds) = (EgressPolicy::ServicesAndLoopback, Bounds::NONE);
@@ -63,17 +75,23 @@ impl Local {
         Client::new(self.server.service(), namespace)
     }
 
+    /// What a user may want to know about its renewal for this release; mostly nothing.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Installs once per version of what is installed; a mark beside the store remembers which.
-    async fn install(&self, record: Option<StoreRecord>) -> Result<()> {
+    async fn install(&self, record: Option<StoreRecord>) -> Result<Vec<String>> {
         let objects = installation::objects()?;
-        let identity = installation::identity(&objects);
-        if record.is_some_and(|found| found.identity == identity) {
-            return Ok(());
+        let identity = format!("{RECORDED}{}", installation::identity(&objects));
+        if record.as_ref().is_some_and(|found| found.identity == identity) {
+            return Ok(Vec::new());
         }
         let cluster =
             Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned());
-        installation::apply(&cluster, &objects, |_| ()).await?;
-        StoreRecord { identity, revision: self.server.store().revision() }.write(&self.home)
+        let notes = installation::renew(&cluster, &objects, record.is_none()).await?;
+        StoreRecord { identity, revision: self.server.store().revision() }.write(&self.home)?;
+        Ok(notes)
     }
 
     /// Opens the loopback port, leaves the kubeconfig in the folder and tells others that they can use it.
@@ -94,7 +112,7 @@ impl Local {
 
     /// Stops the controllers, then the server, then gives the folder free.
     pub(crate) async fn close(self) -> Result<()> {
-        let Self { server, home, stop, controllers, served, lock } = self;
+        let Self { server, home, stop, controllers, served, notes: _, lock } = self;
         stop.cancel();
         let ended = match controllers {
             Some(task) => match task.await {

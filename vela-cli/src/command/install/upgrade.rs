@@ -7,23 +7,20 @@
 use std::collections::BTreeSet;
 
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
-use vela_engine::DefinitionKind;
+use serde_json::Value;
 
 use super::leftovers::{self, Fate};
 use crate::cluster::{Applied, Cluster};
 use crate::differences::{self, between};
 use crate::error::Result;
 use crate::installation::choices::{Conflict, conflicts, is_choice, without};
-use crate::installation::edits::{edited, has_other_writers};
+use crate::installation::edits::{content, has_other_writers, reason_to_retain};
 use crate::installation::record::{Entry, Id, Record};
 use crate::installation::{self, webhooks};
 use crate::screen::Screen;
 
 /// Differences and conflicts of one object that are told one by one.
 const SHOWN_AT_MOST: usize = 10;
-/// The generation of an object in the record that is not as this program would write it: no object ever has it.
-const NEVER_WRITTEN: i64 = -1;
 
 /// What is wanted of an installation.
 pub(super) struct Wanted<'a> {
@@ -121,7 +118,7 @@ impl Upgrade<'_> {
         let Some(mut record) = self.record.clone() else { return Ok(()) };
         let new = self.wanted.objects.iter().map(Id::of).filter(|id| record.entry(id).is_none());
         let free = self.free_names(new.collect()).await?;
-        record.entries.extend(free.into_iter().map(|id| Entry { id, uid: String::new(), generation: 0 }));
+        record.entries.extend(free.into_iter().map(Entry::named));
         installation::put(self.cluster, &record.object()).await.map(drop)
     }
 
@@ -168,20 +165,17 @@ impl Upgrade<'_> {
         object: &Value,
         live: &DynamicObject,
     ) -> Result<Option<String>> {
-        if self.wanted.reset_definitions || DefinitionKind::from_kind(&id.kind).is_none() {
+        if self.wanted.reset_definitions {
             return Ok(None);
         }
-        let Some(why) = edited(self.record.as_ref(), id, live) else { return Ok(None) };
-        let (_, after) = self.cluster.apply(object, true, true).await?;
-        Ok((content(live) != content(&after)).then_some(why))
+        reason_to_retain(self.cluster, self.record.as_ref(), id, object, live).await
     }
 
     fn keep(&mut self, id: &Id, why: &str, live: &DynamicObject) -> Result<()> {
         self.counts.retained += 1;
         let is_named = self.record.as_ref().is_none_or(|record| record.entry(id).is_some());
         if is_named {
-            let uid = live.metadata.uid.clone().unwrap_or_default();
-            self.entries.push(Entry { id: id.clone(), uid, generation: NEVER_WRITTEN });
+            self.entries.push(Entry::edited(id, live));
         }
         self.tell(&format!("{} kept: {why}. --reset-definitions brings that of this release.", id.title()))
     }
@@ -226,9 +220,7 @@ impl Upgrade<'_> {
         if applied != Applied::Unchanged {
             self.screen.say(&installation::said(object, applied.word()));
         }
-        let uid = after.metadata.uid.clone().unwrap_or_default();
-        let generation = after.metadata.generation.unwrap_or_default();
-        self.entries.push(Entry { id: id.clone(), uid, generation });
+        self.entries.push(Entry::written(id, &after));
         Ok(())
     }
 
@@ -315,18 +307,4 @@ impl Upgrade<'_> {
             }
         }
     }
-}
-
-/// The object without what API servers and controllers write.
-fn content(object: &DynamicObject) -> Value {
-    let mut content = json!(object);
-    if let Some(fields) = content.as_object_mut() {
-        fields.remove("status");
-    }
-    if let Some(metadata) = content.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in ["managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"] {
-            metadata.remove(field);
-        }
-    }
-    content
 }

@@ -227,7 +227,7 @@ mod tests {
         let mut objects = installation::objects().unwrap();
         objects.extend(installation::access(Needs::default()));
         let mut screen = Screen::new();
-        installation::apply(&cluster, &objects, |_| ()).await.unwrap();
+        installation::apply(&cluster, &objects).await.unwrap();
         let held = json!({"apiVersion": HOLDING[0].0, "kind": "Application", "spec": {"components": []},
             "metadata": {"name": "shop", "namespace": "default", "finalizers": [vela_crds::finalizers::RESOURCE_TRACKER]}});
         cluster.apply(&held, false, false).await.unwrap();
