@@ -6,6 +6,7 @@ mod suites {
     pub(crate) mod api_bench;
     mod api_calls;
     mod api_figures;
+    mod api_large;
     mod api_lists;
     mod api_slow;
     mod api_streams;

@@ -9,7 +9,9 @@
 
 mod caller;
 mod credentials;
+mod message;
 mod objects;
+mod payloads;
 mod pending;
 mod secret_data;
 mod server;

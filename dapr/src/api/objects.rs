@@ -12,12 +12,16 @@ use vela_runtime::cache::{Index, Watch};
 use vela_runtime::events::{self, EventRecorder};
 use vela_runtime::{Cache, Informer, Key};
 
+use super::message::{ListMessage, OBJECT_AT_MOST};
+use super::payloads::Payloads;
 use super::pending::Pending;
 use super::secret_data::SecretReader;
 use crate::resources::{SecretError, ServedKind, Viewer, payload, resolve, secrets_of};
 
 /// The first list of a kind is waited for so long; then the sidecar asks again.
 const FIRST_LIST_WITHIN: Duration = Duration::from_secs(5);
+/// Objects of a list that are written before others have their turn.
+const LISTED_AT_ONCE: usize = 128;
 /// Streams at once.
 const STREAMS_AT_MOST: usize = 100_000;
 /// An object cannot be given to a sidecar.
@@ -45,6 +49,16 @@ pub(super) enum PayloadError {
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// A sidecar would refuse the message.
+    #[error(
+        "{object} has {bytes} bytes with its values of Secrets, and a sidecar takes {OBJECT_AT_MOST}; make it smaller"
+    )]
+    TooLong {
+        /// Kind and name.
+        object: String,
+        /// How long it is.
+        bytes: usize,
+    },
 }
 
 /// All objects that sidecars may ask for.
@@ -52,6 +66,7 @@ pub(super) enum PayloadError {
 pub(super) struct Objects {
     kinds: BTreeMap<ServedKind, Served>,
     secrets: SecretReader,
+    payloads: Payloads,
     events: EventRecorder,
 }
 
@@ -87,7 +102,12 @@ impl Objects {
             (kind, Served { informer, by_secret, streams: Streams::default() })
         };
         let kinds = ServedKind::ALL.into_iter().map(served).collect();
-        let objects = Arc::new(Self { kinds, secrets: SecretReader::new(client, cache), events });
+        let objects = Arc::new(Self {
+            kinds,
+            secrets: SecretReader::new(client, cache),
+            payloads: Payloads::default(),
+            events,
+        });
         for served in objects.kinds.values() {
             let streams = served.streams.clone();
             served.informer.on_change(Arc::new(move |change| {
@@ -148,17 +168,28 @@ impl Objects {
     pub(super) async fn list(&self, kind: ServedKind, viewer: &Viewer) -> Result<Vec<Bytes>, Status> {
         let served = self.listed(kind).await?;
         let near = served.informer.list_where(|object| viewer.is_near(object));
-        let mut payloads = Vec::new();
-        for object in viewer.list(kind, near) {
-            match self.payload(kind, &object).await {
-                Ok(payload) => payloads.push(payload),
+        let mut message = ListMessage::default();
+        for (number, object) in viewer.list(kind, near).into_iter().enumerate() {
+            if number % LISTED_AT_ONCE == LISTED_AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
+            // No Secret is read for a list that is refused in any case.
+            let payload = if message.is_too_long() {
+                written(kind, &object)
+            } else {
+                self.resolved(kind, &object).await
+            };
+            match payload {
+                Ok(payload) => message.push(payload),
                 Err(error @ PayloadError::Unread { .. }) => {
                     return Err(Status::unavailable(error.to_string()));
                 }
                 Err(error) => self.report(kind, &object, &error).await,
             }
         }
-        Ok(payloads)
+        message.finish(kind, viewer.namespace()).inspect_err(|refusal| {
+            tracing::warn!(why = refusal.message(), "a list is not given to a sidecar");
+        })
     }
 
     /// One object by its name. The code of an error is that of Dapr's operator.
@@ -178,7 +209,7 @@ impl Objects {
                 kind.name()
             ))
         })?;
-        match self.payload(kind, &object).await {
+        match self.resolved(kind, &object).await {
             Ok(payload) => Ok(payload),
             Err(error @ PayloadError::Unread { .. }) => Err(Status::unavailable(error.to_string())),
             Err(error) => {
@@ -202,12 +233,20 @@ impl Objects {
         Ok(Registered { number, streams: streams.clone(), pending })
     }
 
-    /// The object as a sidecar gets it.
+    /// The object as every sidecar that hears of its change gets it.
     pub(super) async fn payload(
         &self,
         kind: ServedKind,
-        object: &DynamicObject,
+        object: &Arc<DynamicObject>,
     ) -> Result<Bytes, PayloadError> {
+        if secrets_of(kind, object)?.is_empty() {
+            return self.payloads.get_or_write(object, || written(kind, object));
+        }
+        self.resolved(kind, object).await
+    }
+
+    /// The object with its values of Secrets.
+    async fn resolved(&self, kind: ServedKind, object: &DynamicObject) -> Result<Bytes, PayloadError> {
         let names = secrets_of(kind, object)?;
         if names.is_empty() {
             return written(kind, object);
@@ -247,7 +286,11 @@ impl Drop for Registered {
 /// The object with what it holds itself.
 pub(super) fn written(kind: ServedKind, object: &DynamicObject) -> Result<Bytes, PayloadError> {
     let unwritable = |source| PayloadError::Unwritable { object: title(kind, object), source };
-    payload(kind, object).map(Bytes::from).map_err(unwritable)
+    let payload = payload(kind, object).map_err(unwritable)?;
+    if payload.len() > OBJECT_AT_MOST {
+        return Err(PayloadError::TooLong { object: title(kind, object), bytes: payload.len() });
+    }
+    Ok(payload.into())
 }
 
 fn title(kind: ServedKind, object: &DynamicObject) -> String {

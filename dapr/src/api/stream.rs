@@ -76,7 +76,10 @@ impl Sender {
             // It goes whatever it held.
             Err(_) if update_type == UpdateType::Deleted => match written(self.kind, &object) {
                 Ok(json) => json,
-                Err(error) => return Err(Status::internal(error.to_string())),
+                Err(error) => {
+                    self.objects.report(self.kind, &object, &error).await;
+                    return Ok(None);
+                }
             },
             // The sidecar connects and lists again, and so misses nothing.
             Err(error @ PayloadError::Unread { .. }) => return Err(Status::unavailable(error.to_string())),

@@ -7,6 +7,19 @@ use super::ServedKind;
 
 /// What `kubectl apply` writes: the whole object once more.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// What the API server and controllers keep for themselves: a sidecar compares objects by name and content. In lists of thousands it is
+/// a third of all bytes, and a list has to fit into one message.
+const BOOKKEEPING: [&str; 9] = [
+    "creationTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
 
 /// The JSON of an object of this kind. Its fields have one order always.
 ///
@@ -18,7 +31,7 @@ pub fn payload(kind: ServedKind, object: &DynamicObject) -> Result<Vec<u8>, serd
     value["apiVersion"] = json!(format!("dapr.io/{}", kind.version()));
     value["kind"] = json!(kind.name());
     if let Some(metadata) = value["metadata"].as_object_mut() {
-        metadata.remove("managedFields");
+        metadata.retain(|name, _| !BOOKKEEPING.contains(&name.as_str()));
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.remove(LAST_APPLIED);
             if annotations.is_empty() {
@@ -36,7 +49,8 @@ mod tests {
     #[test]
     fn sidecars_get_the_object_and_its_type_alone() {
         let object = json!({"metadata": {
-            "name": "s", "namespace": "n", "managedFields": [{}], "annotations": {LAST_APPLIED: "{}"},
+            "name": "s", "namespace": "n", "managedFields": [{}], "annotations": {LAST_APPLIED: "{}"}, "uid": "u",
+            "resourceVersion": "7", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["f"],
         }, "spec": {"topic": "t"}});
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         let bytes = payload(ServedKind::Subscription, &object).unwrap();

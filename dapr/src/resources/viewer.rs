@@ -50,6 +50,12 @@ impl Viewer {
         Self { namespace: Some(requested.to_owned()).filter(|name| !name.is_empty()), app_id: None }
     }
 
+    /// Its namespace; nothing means all.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// Whether the object is of its namespace.
     #[must_use]
     pub fn is_near(&self, object: &DynamicObject) -> bool {
