@@ -106,6 +106,8 @@ async fn run(args: &Args) -> Result<(), Failure> {
 /// A connection of HTTP/2, over TLS or not.
 async fn connect(address: &str, tls: Option<ClientConfig>) -> Result<SendRequest<Body>, Failure> {
     let stream = tokio::net::TcpStream::connect(address).await?;
+    // Small requests wait for no acknowledgement.
+    stream.set_nodelay(true)?;
     let Some(mut tls) = tls else { return speak(stream).await };
     tls.alpn_protocols = vec![b"h2".to_vec()];
     let name = ServerName::try_from(CONTROL_PLANE)?;

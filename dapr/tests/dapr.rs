@@ -5,6 +5,7 @@ mod suites {
     mod api_access;
     pub(crate) mod api_bench;
     mod api_calls;
+    mod api_crowd;
     mod api_figures;
     mod api_large;
     mod api_lists;

@@ -1,5 +1,4 @@
-//! Figures: from a changed Component to the event at each connected sidecar, and what a stream costs; and what must hold whatever the
-//! machine: nothing is asked while nothing happens, and a thousand Deployments cost a thousand Services.
+//! What must hold whatever the machine, and some figures: nothing is asked while nothing happens, and a thousand Deployments cost a thousand Services.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use vela_dapr::{Api, Process, Security, SidecarInjector, Webhooks};
 use vela_embedded::virtual_time;
 use vela_runtime::fault::{Entry, Faults};
 
-use super::api_bench::{Bench, DEADLINE, component, in_namespace, next, within};
+use super::api_bench::{Bench, component, in_namespace, next, within};
 use super::cluster::{Cluster, deployment};
 use super::injector::settings;
 use super::process::free_port;
@@ -23,70 +22,6 @@ const CONTROL_PLANE: &str = "dapr-system";
 const LOOK_EVERY_SECONDS: u64 = 15;
 /// Different requests of these looks.
 const LOOKS_AT_MOST: usize = 8;
-const CHANGES: usize = 50;
-/// Events of all sidecars together, about: with many of them there are fewer changes.
-const EVENTS: usize = 25_000;
-/// Streams on one connection: so many sidecars fit into the files that a process may open.
-const STREAMS_EACH: usize = 20;
-
-/// What the process has in memory, in KiB.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "prints figures: cargo test -p vela-dapr -- --ignored --nocapture figures"]
-async fn figures_of_a_changed_component() {
-    for sidecars in [1, 100, 5000] {
-        let bench = Bench::new();
-        bench.sidecar("h1", "first").await.list_components(in_namespace("h1")).await.unwrap();
-        let (before, mut streams) = (resident(), Vec::new());
-        let mut sidecar = bench.sidecar("h1", "app").await;
-        for number in 0..sidecars {
-            if number % STREAMS_EACH == STREAMS_EACH - 1 {
-                sidecar = bench.sidecar("h1", "app").await;
-            }
-            streams.push(sidecar.component_update(in_namespace("h1")).await.unwrap().into_inner());
-        }
-        let each = (resident() - before) / sidecars as u64;
-        let object = component("h1", "w", &json!({"name": "a", "value": "0"}));
-        bench.create(&object);
-        for stream in &mut streams {
-            next("the first", stream).await;
-        }
-        let mut times: Vec<Duration> = Vec::new();
-        for number in 1..=CHANGES.min(EVENTS / sidecars) {
-            let value = json!([{"name": "a", "value": number.to_string()}]);
-            let began = Instant::now();
-            bench.change(&object, &json!({"spec": {"metadata": value}}));
-            let waiting: Vec<_> = streams
-                .drain(..)
-                .map(|mut stream| {
-                    tokio::spawn(async move {
-                        next("an event", &mut stream).await;
-                        (began.elapsed(), stream)
-                    })
-                })
-                .collect();
-            for one in waiting {
-                let (time, stream) = one.await.unwrap();
-                times.push(time);
-                streams.push(stream);
-            }
-        }
-        times.sort();
-        let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
-        println!(
-            "{sidecars} sidecars: p50 {:?}, p99 {:?} of {} events; {each} KiB for each stream, both ends",
-            at(50),
-            at(99),
-            times.len()
-        );
-        assert!(at(99) < DEADLINE);
-    }
-}
 
 /// The requests that are no watch, nor the question of a watch that goes on whether the server was set back.
 fn asked(requests: &[Entry]) -> Vec<&Entry> {
