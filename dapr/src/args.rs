@@ -106,6 +106,7 @@ impl Args {
 
     /// How sidecars are answered, if they are; where that is by certificates, the files to look at again.
     pub(crate) fn api(&self) -> Result<Option<Answering>, Box<dyn std::error::Error>> {
+        self.sentry.check()?;
         let Some(address) = self.grpc_addr.0 else { return Ok(None) };
         if self.allow_plaintext {
             return Ok(Some((Api { address, security: Security::Plaintext }, None)));

@@ -38,7 +38,7 @@ pub use resources::{
     Denied, Identity, IdentityError, SecretError, Secrets, ServedKind, Update, UpdateType, Viewer, payload,
     resolve, secrets_of, updates,
 };
-pub use sentry::{AuthorityError, Sentry, SentryError, StoreError};
+pub use sentry::{AuthorityError, Jwts, Sentry, SentryError, StoreError};
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;
 pub use watchdog::{RESTARTS_PER_MINUTE, Watchdog};

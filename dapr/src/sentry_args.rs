@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use vela_dapr::Sentry;
+use vela_dapr::{Jwts, Sentry};
 
 use crate::listen_address::Listen;
 use crate::span::Span;
@@ -27,6 +27,18 @@ pub(crate) struct SentryArgs {
     /// How far clocks of the cluster may differ.
     #[arg(long, default_value = "15m", value_parser = skew, value_name = "DURATION")]
     allowed_clock_skew: Duration,
+    /// Sign a JWT for each sidecar beside its certificate (Dapr 1.16), with the key jwt.key of the trust bundle.
+    #[arg(long, requires = "sentry_addr")]
+    jwt_enabled: bool,
+    /// Issuer that JWTs name: the URL at which others find the documents of --oidc-addr.
+    #[arg(long, requires = "jwt_enabled", value_parser = issuer, value_name = "URL")]
+    jwt_issuer: Option<String>,
+    /// How long JWTs are valid.
+    #[arg(long, default_value = "24h", value_parser = life, value_name = "DURATION")]
+    jwt_ttl: Duration,
+    /// Serve /.well-known/openid-configuration and /jwks.json here, over HTTPS with the sentry's certificate; 0, and nothing, serves none.
+    #[arg(long, default_value = "0", value_name = "ADDRESS")]
+    oidc_addr: Listen,
 }
 
 impl SentryArgs {
@@ -34,7 +46,23 @@ impl SentryArgs {
     pub(crate) fn sentry(&self, namespace: String, trust_domain: String) -> Option<Sentry> {
         let address = self.sentry_addr.0?;
         let (life, skew) = (self.workload_cert_ttl, self.allowed_clock_skew);
-        Some(Sentry { address, namespace, trust_domain, life, skew, look_every: LOOK_EVERY })
+        let jwts = self.jwt_enabled.then(|| Jwts {
+            issuer: self.jwt_issuer.clone(),
+            life: self.jwt_ttl,
+            address: self.oidc_addr.0,
+        });
+        Some(Sentry { address, namespace, trust_domain, life, skew, look_every: LOOK_EVERY, jwts })
+    }
+
+    /// What no single flag can tell.
+    ///
+    /// # Errors
+    /// Keys are to be served of tokens that name no issuer.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.oidc_addr.0.is_some() && self.jwt_issuer.is_none() {
+            return Err("--oidc-addr needs --jwt-issuer, the URL at which others reach it".to_owned());
+        }
+        Ok(())
     }
 
     pub(crate) fn issues(&self) -> bool {
@@ -47,6 +75,21 @@ fn life(text: &str) -> Result<Duration, String> {
     let Span(life) = text.parse()?;
     let is_one = (LIFE_AT_LEAST..=AT_MOST).contains(&life);
     if is_one { Ok(life) } else { Err("write a duration from 1m to 8760h such as 24h".to_owned()) }
+}
+
+fn issuer(text: &str) -> Result<String, String> {
+    let issuer = text.trim_end_matches('/');
+    let uri: Option<http::Uri> = issuer.parse().ok();
+    let is_one = uri.is_some_and(|uri| {
+        uri.scheme_str() == Some("https")
+            && uri.host().is_some_and(|host| !host.is_empty())
+            && uri.query().is_none()
+    });
+    if is_one {
+        Ok(issuer.to_owned())
+    } else {
+        Err("write a URL such as https://dapr.example.com".to_owned())
+    }
 }
 
 fn skew(text: &str) -> Result<Duration, String> {
@@ -73,6 +116,19 @@ mod tests {
     }
 
     #[test]
+    fn tokens_are_signed_only_where_it_is_said() {
+        assert_eq!(sentry(&["--sentry-addr=:1"]).unwrap().unwrap().jwts, None);
+        let flags =
+            ["--sentry-addr=:1", "--jwt-enabled", "--jwt-issuer=https://a.example/b/", "--oidc-addr=:9080"];
+        let jwts = sentry(&flags).unwrap().unwrap().jwts.unwrap();
+        assert_eq!((jwts.issuer.as_deref(), jwts.life.as_secs()), (Some("https://a.example/b"), 86_400));
+        assert_eq!(jwts.address.unwrap().port(), 9080);
+        let program =
+            Program::try_parse_from(["p", "--sentry-addr=:1", "--jwt-enabled", "--oidc-addr=:1"]).unwrap();
+        assert!(program.args.check().unwrap_err().contains("--jwt-issuer"));
+    }
+
+    #[test]
     fn certificates_are_issued_only_where_it_is_said() {
         assert_eq!(sentry(&[]).unwrap(), None);
         let found = sentry(&["--sentry-addr=:50001"]).unwrap().unwrap();
@@ -85,6 +141,11 @@ mod tests {
             ("--workload-cert-ttl=9000h", "from 1m to 8760h"),
             ("--workload-cert-ttl=soon", "1h30m"),
             ("--allowed-clock-skew=25h", "up to 24h"),
+            ("--jwt-enabled", "--sentry-addr"),
+            ("--jwt-issuer=https://a.example", "--jwt-enabled"),
+            ("--jwt-issuer=http://a.example", "https://dapr.example.com"),
+            ("--jwt-issuer=https://a.example?b", "https://dapr.example.com"),
+            ("--jwt-ttl=1s", "from 1m to 8760h"),
         ] {
             let error = sentry(&[wrong]).unwrap_err().to_string();
             assert!(error.contains(expected), "{wrong}: {error}");

@@ -25,6 +25,7 @@ mod suites {
     mod sentry;
     pub(crate) mod sentry_bench;
     pub(crate) mod sentry_bundle;
+    mod sentry_tokens;
     pub(crate) mod services;
     mod session;
     mod sharing;

@@ -18,34 +18,10 @@ use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::{Decode as _, Tag, Tagged as _};
 use x509_cert::ext::pkix::SubjectKeyIdentifier;
 
+use super::error::AuthorityError;
+use super::jwt::JwtKey;
 use super::texts::{BundleTexts, Validity};
 use crate::api::certificates;
-
-/// Why nothing can be signed with a bundle.
-#[derive(Debug, thiserror::Error)]
-pub enum AuthorityError {
-    /// A text of the bundle cannot be used.
-    #[error("{key} of the trust bundle cannot be used: {reason}; expected {expected}")]
-    Text {
-        /// Which key of the Secret.
-        key: &'static str,
-        /// What is wrong.
-        reason: String,
-        /// What it should have.
-        expected: &'static str,
-    },
-    /// Certificates signed with it would be trusted by no sidecar.
-    #[error(
-        "issuer.crt and ca.crt of the trust bundle do not belong together: {0}; expected an issuer that an authority of ca.crt signed"
-    )]
-    Chain(String),
-    /// A certificate cannot be made.
-    #[error("cannot make a certificate: {0}")]
-    Certificate(#[from] rcgen::Error),
-    /// A date beyond the calendar, or no chance to be had of this machine.
-    #[error("cannot make a certificate: this machine's {0} is not usable")]
-    Machine(&'static str),
-}
 
 /// A certificate with the chain below the trust anchors.
 #[derive(Clone, Debug)]
@@ -70,11 +46,24 @@ pub(crate) struct Lifetime {
     pub(crate) skew: Duration,
 }
 
+impl Lifetime {
+    /// From when until when what is made now is valid, in whole seconds, as certificates and tokens know them.
+    pub(super) fn validity(self, now: Timestamp) -> Result<Validity, AuthorityError> {
+        let clock = || AuthorityError::Machine("clock");
+        let whole = |at: Timestamp| Timestamp::from_second(at.as_second()).map_err(|_| clock());
+        let from = now.checked_sub(self.skew).map_err(|_| clock())?;
+        let until = now.checked_add(self.life).map_err(|_| clock())?;
+        Ok(Validity { from: whole(from)?, until: whole(until)? })
+    }
+}
+
 /// Signs with the issuer of one bundle.
 pub(crate) struct Authority {
     texts: BundleTexts,
     issuer: Issuer<'static, KeyPair>,
     validity: Validity,
+    /// Where tokens are signed.
+    jwt: Option<JwtKey>,
 }
 
 impl std::fmt::Debug for Authority {
@@ -107,9 +96,19 @@ impl Authority {
         if let Ok(Some((_, identifier))) = parsed.tbs_certificate().get_extension::<SubjectKeyIdentifier>() {
             params.key_identifier_method = KeyIdMethod::PreSpecified(identifier.0.as_bytes().to_vec());
         }
-        let authority = Self { texts: texts.clone(), issuer: Issuer::new(params, key), validity };
+        let authority = Self { texts: texts.clone(), issuer: Issuer::new(params, key), validity, jwt: None };
         authority.prove(now)?;
         Ok(authority)
+    }
+
+    /// The same where tokens are signed, too.
+    pub(super) fn signing_tokens(mut self) -> Result<Self, AuthorityError> {
+        self.jwt = Some(JwtKey::read(&self.texts)?);
+        Ok(self)
+    }
+
+    pub(super) fn jwt(&self) -> Option<&JwtKey> {
+        self.jwt.as_ref()
     }
 
     /// Signs a certificate that is thrown away, and looks whether the anchors take it.
@@ -221,10 +220,8 @@ fn between(
     now: Timestamp,
 ) -> Result<Validity, AuthorityError> {
     let clock = || AuthorityError::Machine("clock");
-    let from = now.checked_sub(lifetime.skew).map_err(|_| clock())?;
-    let until = now.checked_add(lifetime.life).map_err(|_| clock())?;
+    let Validity { from, until } = lifetime.validity(now)?;
     let until = end.map_or(until, |end| end.min(until));
-    // Certificates know whole seconds.
     let seconds = |at: Timestamp| u64::try_from(at.as_second()).map_err(|_| clock());
     let since_1970 = |seconds: u64| date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds);
     params.not_before = since_1970(seconds(from)?);
@@ -234,8 +231,7 @@ fn between(
     // Positive, and of full length.
     serial[0] = serial[0] & 0x7f | 0x40;
     params.serial_number = Some(SerialNumber::from_slice(&serial));
-    let whole = |at: Timestamp| Timestamp::from_second(at.as_second()).map_err(|_| clock());
-    Ok(Validity { from: whole(from)?, until: whole(until)? })
+    Ok(Validity { from, until })
 }
 
 /// The subject of a certificate in the words of the signer; nothing, where it cannot be said in them.

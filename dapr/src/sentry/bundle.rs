@@ -13,7 +13,8 @@ use rustls::server::ParsedCertificate;
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::Decode as _;
 
-use super::authority::{AuthorityError, Lifetime, make};
+use super::authority::{Lifetime, make};
+use super::error::AuthorityError;
 use super::texts::{BundleTexts, Validity};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

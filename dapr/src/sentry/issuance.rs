@@ -14,8 +14,11 @@ use tower::Service as _;
 use vela_listen::{Limits, RequestBody};
 use vela_runtime::clock;
 
-use super::authority::{Authority, AuthorityError, Lifetime, Subject};
+use super::authority::{Authority, Lifetime, Subject};
 use super::bundle::Names;
+use super::discovery::Discovery;
+use super::error::AuthorityError;
+use super::jwt::Jwts;
 use super::requester::{Requesters, is_trust_domain, subject};
 use super::service::Service;
 use super::store::{Store, StoreError};
@@ -48,13 +51,15 @@ pub struct Sentry {
     pub skew: Duration,
     /// How often the bundle is looked at.
     pub look_every: Duration,
+    /// Tokens, if they are signed.
+    pub jwts: Option<Jwts>,
 }
 
 /// Why no certificates are issued.
 #[derive(Debug, thiserror::Error)]
 pub enum SentryError {
     /// The address cannot be bound.
-    #[error("cannot listen on {address} for requests for certificates: {source}; choose another address")]
+    #[error("cannot listen on {address} for requests about certificates: {source}; choose another address")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -107,7 +112,8 @@ impl Sentry {
             return Err(SentryError::TrustDomain(self.trust_domain));
         }
         let names = Names { trust_domain: self.trust_domain.clone(), sentry: self.identity("dapr-sentry") };
-        let store = Store { client, namespace: self.namespace.clone(), names, skew: self.skew };
+        let signs_tokens = self.jwts.is_some();
+        let store = Store { client, namespace: self.namespace.clone(), names, skew: self.skew, signs_tokens };
         let authority = loop {
             match store.refresh(None).await {
                 Ok(authority) => break authority,
@@ -182,6 +188,7 @@ impl Issuance {
         let listener = vela_listen::bind(address).await;
         let listener = listener.map_err(|source| SentryError::Listen { address, source })?;
         let tls = TlsAcceptor::from(Arc::new(self.own[0].credentials.tls_of_issuer()?));
+        let discovery = self.discovery().await?;
         Ok(move |stop: CancellationToken| -> BoxFuture<'static, ()> {
             Box::pin(async move {
                 let service = Service {
@@ -193,6 +200,7 @@ impl Issuance {
                         audience: self.sentry.identity("dapr-sentry"),
                     },
                     lifetime: self.sentry.lifetime(),
+                    jwts: self.sentry.jwts.clone(),
                     counts: self.counts.clone(),
                 };
                 let server = CaServer::new(service).max_decoding_message_size(REQUEST_AT_MOST);
@@ -204,9 +212,39 @@ impl Issuance {
                 tracing::info!(%address, "certificates are issued");
                 let Self { sentry, store, authority, anchors, own, counts } = self;
                 let looking = Looking { sentry, store, authority, anchors, own, counts, warned: None };
-                tokio::join!(vela_listen::serve(listener, config, answer, stop.clone()), looking.run(stop));
+                let documents = async {
+                    if let Some(serve) = discovery {
+                        serve(stop.clone()).await;
+                    }
+                };
+                let certificates = vela_listen::serve(listener, config, answer, stop.clone());
+                tokio::join!(certificates, documents, looking.run(stop.clone()));
             })
         })
+    }
+
+    /// Listens for those who verify tokens, where that is wanted.
+    async fn discovery(
+        &self,
+    ) -> Result<Option<impl FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send + use<>>, SentryError>
+    {
+        let Some(Jwts { issuer: Some(issuer), address: Some(address), .. }) = self.sentry.jwts.clone() else {
+            return Ok(None);
+        };
+        let listener = vela_listen::bind(address).await;
+        let listener = listener.map_err(|source| SentryError::Listen { address, source })?;
+        let mut tls = self.own[0].credentials.tls_of_issuer()?;
+        tls.alpn_protocols.push(b"http/1.1".to_vec());
+        let config = vela_listen::Config {
+            tls: Some(TlsAcceptor::from(Arc::new(tls))),
+            ..vela_listen::Config::new("keys of tokens")
+        };
+        let discovery = Discovery { issuer, authority: self.authority.subscribe() };
+        Ok(Some(move |stop: CancellationToken| -> BoxFuture<'static, ()> {
+            tracing::info!(%address, "the keys of tokens are served");
+            let answer = tower::service_fn(move |request| discovery.clone().answer(request));
+            Box::pin(vela_listen::serve(listener, config, answer, stop))
+        }))
     }
 }
 

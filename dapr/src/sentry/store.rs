@@ -11,8 +11,9 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams
 use serde_json::{Map, Value, json};
 use vela_runtime::{Api, clock};
 
-use super::authority::{Authority, AuthorityError};
+use super::authority::Authority;
 use super::bundle::Names;
+use super::error::AuthorityError;
 use super::texts::BundleTexts;
 use crate::controller::FIELD_MANAGER;
 
@@ -23,6 +24,8 @@ const ISSUER: &str = "issuer.crt";
 const ISSUER_KEY: &str = "issuer.key";
 const ANCHORS: &str = "ca.crt";
 const ROOT_KEY: &str = "ca.key";
+const JWT_KEY: &str = "jwt.key";
+const JWT_KEYS: &str = "jwks.json";
 /// Another replica was faster this often: a sixth try is not worth it now.
 const TRIES: usize = 5;
 
@@ -85,6 +88,8 @@ pub(super) struct Store {
     pub(super) namespace: String,
     pub(super) names: Names,
     pub(super) skew: Duration,
+    /// Whether the bundle has to have a key of tokens.
+    pub(super) signs_tokens: bool,
 }
 
 impl Store {
@@ -114,7 +119,7 @@ impl Store {
             if stored.is_some() {
                 // What cannot be read is for a person: a new issuer in its place would cut off every sidecar.
                 match Authority::read(&found, now) {
-                    Ok(authority) if !is_ours => return Ok(authority),
+                    Ok(authority) if !is_ours => return self.with_tokens(authority).map_err(unusable),
                     Ok(_) => {}
                     Err(error) => {
                         let expired = is_ours && self.is_expired(&found, now);
@@ -124,8 +129,12 @@ impl Store {
                     }
                 }
             }
-            let wanted = found.renewed(&self.names, self.skew, now).map_err(unusable)?;
-            let authority = Authority::read(&wanted, now).map_err(unusable)?;
+            let mut wanted = found.renewed(&self.names, self.skew, now).map_err(unusable)?;
+            if self.signs_tokens {
+                wanted = wanted.with_jwt_key().map_err(unusable)?;
+            }
+            let authority = Authority::read(&wanted, now).and_then(|read| self.with_tokens(read));
+            let authority = authority.map_err(unusable)?;
             if stored.as_ref() == Some(&wanted) {
                 return Ok(authority);
             }
@@ -144,6 +153,10 @@ impl Store {
             }
         }
         Err(StoreError::Contended(self.namespace.clone()))
+    }
+
+    fn with_tokens(&self, authority: Authority) -> Result<Authority, AuthorityError> {
+        if self.signs_tokens { authority.signing_tokens() } else { Ok(authority) }
     }
 
     /// Whether time alone makes it unusable: with its issuer valid, it would be read.
@@ -216,14 +229,22 @@ fn read(secret: &DynamicObject) -> BundleTexts {
         issuer_key: text(ISSUER_KEY),
         anchors: text(ANCHORS),
         root_key: text(ROOT_KEY),
+        jwt_key: text(JWT_KEY),
+        jwt_keys: text(JWT_KEYS),
     }
 }
 
 /// The Secret with these texts, marked as ours; foreign keys stay.
 fn filled(mut secret: DynamicObject, texts: &BundleTexts) -> DynamicObject {
-    let BundleTexts { issuer, issuer_key, anchors, root_key } = texts;
+    let BundleTexts { issuer, issuer_key, anchors, root_key, jwt_key, jwt_keys } = texts;
     let mut data = secret.data["data"].as_object().cloned().unwrap_or_default();
     for (key, text) in [(ISSUER, issuer), (ISSUER_KEY, issuer_key), (ANCHORS, anchors), (ROOT_KEY, root_key)]
+    {
+        data.insert(key.to_owned(), STANDARD.encode(text).into());
+    }
+    // Only where tokens are signed.
+    for (key, text) in
+        [(JWT_KEY, jwt_key), (JWT_KEYS, jwt_keys)].into_iter().filter(|(_, text)| !text.is_empty())
     {
         data.insert(key.to_owned(), STANDARD.encode(text).into());
     }

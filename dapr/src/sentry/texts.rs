@@ -37,6 +37,10 @@ pub(crate) struct BundleTexts {
     pub(crate) anchors: String,
     /// `ca.key`: the key of the newest root, where that is ours.
     pub(crate) root_key: String,
+    /// `jwt.key`: what signs tokens.
+    pub(crate) jwt_key: String,
+    /// `jwks.json`: the public keys of tokens, the newest first where they are ours.
+    pub(crate) jwt_keys: String,
 }
 
 impl std::fmt::Debug for BundleTexts {

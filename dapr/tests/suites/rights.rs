@@ -160,7 +160,7 @@ async fn the_installed_rights_are_enough_and_few_are_idle() {
         send(&server, Method::PATCH, &subscriptions, Some(&json!({"spec": {"conversion": conversion}})));
     assert_eq!(code, 200, "{answer}");
     let (rights, port) = (Rights::installed(), free_port());
-    let replica = Replica::of(&server, process(port), |client| rights.client(client));
+    let replica = Replica::of(&server, process(port), None, |client| rights.client(client));
     until("the conversion is registered", &replica, &subscriptions, |found| {
         found["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].is_string()
     })

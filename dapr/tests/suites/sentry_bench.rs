@@ -21,7 +21,7 @@ use vela_apiserver::ApiServer;
 use vela_dapr::protocol::operator_client::OperatorClient;
 use vela_dapr::protocol::sentry::ca_client::CaClient;
 use vela_dapr::protocol::sentry::{SignCertificateRequest, SignCertificateResponse};
-use vela_dapr::{Api, Process, Security, Sentry, SidecarInjector, Stop};
+use vela_dapr::{Api, Jwts, Process, Security, Sentry, SidecarInjector, Stop};
 use vela_embedded::objects::namespace;
 use vela_embedded::send;
 
@@ -134,13 +134,19 @@ impl Replica {
 
     /// A replica that adds sidecars, too.
     pub(crate) fn with(server: &ApiServer, injector: Option<SidecarInjector>) -> Self {
-        Self::of(server, Process { injector, ..Process::default() }, |client| client)
+        Self::of(server, Process { injector, ..Process::default() }, None, |client| client)
+    }
+
+    /// A replica that signs tokens.
+    pub(crate) fn signing(server: &ApiServer, jwts: Jwts) -> Self {
+        Self::of(server, Process::default(), Some(jwts), |client| client)
     }
 
     /// A replica with other parts beside, whose requests may be looked at.
     pub(crate) fn of(
         server: &ApiServer,
         process: Process,
+        jwts: Option<Jwts>,
         through: impl FnOnce(kube::Client) -> kube::Client,
     ) -> Self {
         let (sentry_port, api_port) = (free_port(), free_port());
@@ -152,6 +158,7 @@ impl Replica {
             life: Duration::from_secs(24 * 60 * 60),
             skew: Duration::from_secs(15 * 60),
             look_every: Duration::from_millis(100),
+            jwts,
         };
         let api = Api { address: ([127, 0, 0, 1], api_port).into(), security: Security::Issued };
         let process = Process { api: Some(api), sentry: Some(sentry), stop: stop.clone(), ..process };
@@ -244,7 +251,9 @@ impl Drop for Replica {
     }
 }
 
-fn trusting(anchors: &str) -> rustls::ConfigBuilder<rustls::ClientConfig, rustls::client::WantsClientCert> {
+pub(crate) fn trusting(
+    anchors: &str,
+) -> rustls::ConfigBuilder<rustls::ClientConfig, rustls::client::WantsClientCert> {
     let mut roots = rustls::RootCertStore::empty();
     for anchor in CertificateDer::pem_slice_iter(anchors.as_bytes()) {
         roots.add(anchor.unwrap()).unwrap();
