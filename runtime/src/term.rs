@@ -134,12 +134,13 @@ async fn all(running: &mut JoinSet<()>) {
 
 /// Failures while the server was away wait for up to a quarter of an hour: the keys come as soon as the server is back.
 async fn retry_on_reconnect(queue: Arc<crate::queue::Queue<crate::cache::Key>>, cache: Cache) {
-    let mut reconnections = cache.reconnections();
+    let reconnections = cache.reconnections();
+    let mut seen = reconnections.get();
     loop {
         tokio::select! {
             biased;
             () = queue.closed() => return,
-            changed = reconnections.changed() => if changed.is_err() { return },
+            times = reconnections.wait_for(|times| times != seen) => seen = times,
         }
         queue.retry_on_reconnect();
         tokio::select! {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use tokio::sync::Notify;
-use tokio::sync::watch::{Receiver, Sender, channel};
 
+use super::latest::Latest;
 use super::{Change, Handler, Key, Watch, version_of};
 use crate::store::Store;
 use crate::undelivered::Undelivered;
@@ -20,13 +20,13 @@ pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct Informer {
     watch: Watch,
     state: Mutex<State>,
-    synced: Sender<bool>,
+    synced: Latest<bool>,
     /// Whether the server is away, as this watch knows it.
-    away: Sender<bool>,
+    away: Latest<bool>,
     /// Whether we lack the right to list the kind, as this watch knows it.
-    forbidden: Sender<bool>,
+    forbidden: Latest<bool>,
     /// Whether the store follows the server, or had an answer that it cannot.
-    follows: Sender<bool>,
+    follows: Latest<bool>,
     /// Rings when a kind that was refused may be served now.
     pub(super) recheck: Notify,
     shared: SharedState,
@@ -36,9 +36,9 @@ pub struct Informer {
 #[derive(Clone, Debug)]
 pub(super) struct SharedState {
     /// Counts how often the server came back.
-    pub(super) reconnections: Sender<u64>,
+    pub(super) reconnections: Latest<u64>,
     /// True from the moment that a server which was set back is noticed until all stores follow it.
-    pub(super) is_set_back: Sender<bool>,
+    pub(super) is_set_back: Latest<bool>,
     /// The fields that cached copies leave out because no reader uses them.
     pub(super) unread: Arc<[Unread]>,
 }
@@ -65,7 +65,7 @@ impl SharedState {
 
 impl Default for SharedState {
     fn default() -> Self {
-        Self { reconnections: channel(0).0, is_set_back: channel(false).0, unread: Arc::default() }
+        Self { reconnections: Latest::default(), is_set_back: Latest::default(), unread: Arc::default() }
     }
 }
 
@@ -129,14 +129,13 @@ impl Informer {
     }
 
     pub(super) fn with_state(watch: Watch, shared: SharedState) -> Self {
-        let [synced, away, forbidden, follows] = [false; 4].map(|start| channel(start).0);
         Self {
             watch,
             state: Mutex::default(),
-            synced,
-            away,
-            forbidden,
-            follows,
+            synced: Latest::default(),
+            away: Latest::default(),
+            forbidden: Latest::default(),
+            follows: Latest::default(),
             recheck: Notify::new(),
             shared,
         }
@@ -209,7 +208,7 @@ impl Informer {
 
     /// True once the first list is complete.
     pub fn is_synced(&self) -> bool {
-        *self.synced.borrow()
+        self.synced.get()
     }
 
     /// Wait for the first list; not for one that we lack the right to, though the watch goes on asking.
@@ -217,13 +216,11 @@ impl Informer {
     /// # Errors
     /// There is no list after [`SYNC_TIMEOUT`], or the right to it is missing; the error says which.
     pub async fn synced(&self) -> Result<(), NotSynced> {
-        let mut synced: Receiver<bool> = self.synced.subscribe();
-        let mut forbidden: Receiver<bool> = self.forbidden.subscribe();
         let outcome = async {
             tokio::select! {
                 biased;
-                synced = synced.wait_for(|synced| *synced) => synced.is_ok(),
-                _ = forbidden.wait_for(|forbidden| *forbidden) => false,
+                synced = self.synced.wait_for(|synced| synced) => synced,
+                _ = self.forbidden.wait_for(|forbidden| forbidden) => false,
             }
         };
         match tokio::time::timeout(SYNC_TIMEOUT, outcome).await {
@@ -287,7 +284,7 @@ impl Informer {
             (state.replace(fresh, first), state.handlers.clone())
         };
         // Synced before the handlers run: a reconcile they wake must find the store readable.
-        self.synced.send_replace(true);
+        self.synced.replace(true);
         self.reconnected();
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
@@ -299,12 +296,12 @@ impl Informer {
         let mut state = self.lock();
         (state.passed, state.is_set_back) = (0, true);
         drop(state);
-        self.shared.is_set_back.send_replace(true);
+        self.shared.is_set_back.replace(true);
     }
 
     /// The watch ended and is about to go on.
     pub(crate) fn resumes(&self) {
-        self.follows.send_replace(false);
+        self.follows.replace(false);
     }
 
     pub(crate) fn changed(&self, mut object: DynamicObject) {
@@ -350,9 +347,9 @@ impl Informer {
         }
         state.failure = Some(error);
         drop(state);
-        self.away.send_replace(cause == Cause::Away);
-        self.forbidden.send_replace(cause == Cause::Forbidden);
-        self.follows.send_replace(cause != Cause::Away);
+        self.away.replace(cause == Cause::Away);
+        self.forbidden.replace(cause == Cause::Forbidden);
+        self.follows.replace(cause != Cause::Away);
     }
 
     /// The kind went with all its objects; a watch that ended before it told so must not leave them here for ever.
@@ -391,32 +388,33 @@ impl Informer {
 
     /// Why the first list is missing, where the server is away.
     pub(super) fn unreachable(&self) -> Option<String> {
-        let away = *self.away.borrow() && !self.is_synced();
+        let away = self.away.get() && !self.is_synced();
         away.then(|| self.lock().failure.clone()).flatten().map(|error| error.text)
     }
 
     /// The server answers. That it lists a kind does not say that it lets it be watched.
     fn reconnected(&self) {
-        self.follows.send_replace(true);
-        if self.away.send_replace(false) {
-            self.shared.reconnections.send_modify(|times| *times += 1);
+        self.follows.replace(true);
+        if self.away.replace(false) {
+            let times = &self.shared.reconnections;
+            times.replace(times.get() + 1);
         }
     }
 
     /// Wait until the server is not away: the store follows it, or the server says why it may not.
     pub(super) async fn current(&self) {
         // The sender lives as long as this does.
-        let _ = self.away.subscribe().wait_for(|away| !away).await;
+        self.away.wait_for(|away| !away).await;
     }
 
     /// Whether the store follows the server, or the server said why it may not.
     pub(super) fn is_following(&self) -> bool {
-        *self.follows.borrow()
+        self.follows.get()
     }
 
     pub(super) async fn follows(&self) {
         // The sender lives as long as this does.
-        let _ = self.follows.subscribe().wait_for(|follows| *follows).await;
+        self.follows.wait_for(|follows| follows).await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! The informer cache: local, trimmed stores of watched kinds that are read without a request.
 
 mod informer;
+mod latest;
 mod watched;
 
 use std::collections::HashMap;
@@ -9,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::api::{ApiResource, DynamicObject, ObjectMeta};
-use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +18,7 @@ use crate::api::Api;
 
 pub(crate) use informer::{Cause, WatchError};
 pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, Unread};
+pub(crate) use latest::Latest;
 pub use watched::{Change, Depth, Handler, Key, Watch, version_of};
 
 /// Longest wait for all stores after the server was set back: one kind that cannot be listed must not hold up the others.
@@ -153,15 +154,15 @@ impl Cache {
     }
 
     /// Counts how often a watch found a server again that was away.
-    pub(crate) fn reconnections(&self) -> Receiver<u64> {
-        self.inner.shared.reconnections.subscribe()
+    pub(crate) fn reconnections(&self) -> Latest<u64> {
+        self.inner.shared.reconnections.clone()
     }
 
     /// Come back at once, unless the server was set back to an earlier state: then only when all stores are of the new
     /// time. A decision from one store of the new time and one of the old would create objects that no owner wants any
     /// more.
     pub(crate) async fn consistent(&self) {
-        if !*self.inner.shared.is_set_back.borrow() {
+        if !self.inner.shared.is_set_back.get() {
             return;
         }
         let all = async {
@@ -179,7 +180,7 @@ impl Cache {
             let (after, kinds) = (ONE_TIME_AT_MOST, behind.join(", "));
             tracing::warn!(?after, kinds, "not all kinds could be listed anew since the server was set back");
         }
-        self.inner.shared.is_set_back.send_replace(false);
+        self.inner.shared.is_set_back.replace(false);
     }
 
     /// Why a first list is missing, where the server is away.

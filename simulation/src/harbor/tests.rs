@@ -11,6 +11,8 @@ use super::sabotage::HarborSabotage;
 
 /// Seeds of an ordinary test run.
 const SEEDS: u64 = 6;
+/// Seeds that are run twice, of which the second once differed.
+const SEEDS_TWICE: u64 = 3;
 /// Seeds of a night, and the time after which it begins no more.
 const SEEDS_OF_A_NIGHT: u64 = 10_000;
 const NIGHT: Duration = Duration::from_secs(300);
@@ -94,6 +96,20 @@ fn a_password_that_is_made_again_is_found() {
 #[test]
 fn a_core_before_its_certificate_is_found() {
     is_found(HarborSabotage::Impatient, "order", 1, 40);
+}
+
+#[test]
+fn a_seed_repeats_step_by_step() {
+    for seed in 1..=SEEDS_TWICE {
+        let traces: Vec<Vec<String>> =
+            (0..2).map(|_| run(&CHECKPOINTS, seed, None, &mut Expected::default()).trace).collect();
+        assert!(!traces[0].is_empty(), "seed {seed} has steps");
+        for other in &traces[1..] {
+            let place = traces[0].iter().zip(other).position(|(one, other)| one != other);
+            assert_eq!(place.map(|place| (&traces[0][place], &other[place])), None, "seed {seed}");
+            assert_eq!(traces[0].len(), other.len(), "seed {seed}");
+        }
+    }
 }
 
 #[test]
