@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, Request, header};
 use serde_json::{Value, json};
-use vela_runtime::egress::{Answer, EgressClient, EgressPolicy, Limits, Tls};
+use vela_runtime::egress::{self, Answer, EgressClient, EgressPolicy, Limits, Tls};
 
 use super::error::Error;
 
@@ -30,6 +30,8 @@ pub(super) struct Server {
     pub(super) password: String,
     /// The authority of its certificate in PEM, where the system does not know it.
     pub(super) authority: Option<Vec<u8>>,
+    /// Whether any certificate is taken.
+    pub(super) takes_any_certificate: bool,
 }
 
 /// The account by which images are pulled.
@@ -95,6 +97,14 @@ impl Server {
         self.ask(policy, Method::PATCH, &path, Some(&body), what).await.map(drop)
     }
 
+    fn client(&self, policy: EgressPolicy) -> Result<EgressClient, egress::Error> {
+        if self.takes_any_certificate {
+            return EgressClient::without_certificate_check(policy, LIMITS);
+        }
+        let tls = Tls { authorities: self.authority.clone(), ..Tls::default() };
+        EgressClient::with_tls(policy, LIMITS, &tls)
+    }
+
     async fn ask(
         &self,
         policy: EgressPolicy,
@@ -112,8 +122,7 @@ impl Server {
             .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
         let request = request.map_err(|_| Error::Address { field: self.url.clone() })?;
         let unreached = |source| Error::Unreached { server: self.url.clone(), source };
-        let tls = Tls { authorities: self.authority.clone(), ..Tls::default() };
-        let client = EgressClient::with_tls(policy, LIMITS, &tls).map_err(unreached)?;
+        let client = self.client(policy).map_err(unreached)?;
         let answer = client.ask(request).await.map_err(unreached)?;
         if answer.status.is_success() {
             return Ok(answer);

@@ -24,6 +24,7 @@ pub(super) async fn of_cluster(reads: &Reads<'_>, field: &Field<'_>) -> Result<S
         user: ADMINISTRATOR.to_owned(),
         password,
         authority: reads.authority(namespace, &certificate).await?,
+        takes_any_certificate: false,
     })
 }
 
@@ -32,7 +33,8 @@ pub(super) async fn of_configuration(reads: &Reads<'_>, configuration: &Value) -
     let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
     let described = format!("HarborServerConfiguration {name}");
     let spec = Field::new(&described, "spec", &configuration["spec"]);
-    let scheme = if spec.get("insecure").flag()? { "http" } else { "https" };
+    let insecure = spec.get("insecure").flag()?;
+    let scheme = if insecure { "http" } else { "https" };
     let credential = spec.get("accessCredential");
     let (namespace, secret) = (credential.get("namespace").text()?, credential.get("accessSecretRef"));
     Ok(Server {
@@ -40,6 +42,7 @@ pub(super) async fn of_configuration(reads: &Reads<'_>, configuration: &Value) -
         user: reads.secret(namespace, &secret, "accessKey").await?,
         password: reads.secret(namespace, &secret, "accessSecret").await?,
         authority: None,
+        takes_any_certificate: insecure,
     })
 }
 

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use super::operator::{Cluster, GOHARBOR, NAMESPACE};
 
@@ -29,13 +30,38 @@ struct Harbor {
 
 impl Harbor {
     async fn begin() -> Self {
+        Self::with(None).await
+    }
+
+    /// The same over TLS, with a certificate that no authority signed.
+    async fn with_own_certificate() -> Self {
+        let made = rcgen::generate_simple_self_signed(["harbor.example".to_owned()]).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        Self::with(Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    async fn with(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let seen = asked.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                if let Some(request) = answer(stream).await {
+                let answered = match &tls {
+                    None => answer(stream).await,
+                    Some(tls) => match tls.accept(stream).await {
+                        Ok(stream) => answer(stream).await,
+                        Err(_) => None,
+                    },
+                };
+                if let Some(request) = answered {
                     seen.lock().unwrap().push(request);
                 }
             }
@@ -50,7 +76,7 @@ impl Harbor {
 }
 
 /// Reads one request and answers with a robot account.
-async fn answer(mut stream: TcpStream) -> Option<Asked> {
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Option<Asked> {
     let mut read = Vec::new();
     let (head, length) = loop {
         if read.len() > REQUEST_AT_MOST || stream.read_buf(&mut read).await.ok()? == 0 {
@@ -225,6 +251,25 @@ async fn a_server_is_asked_for_its_health_and_its_account() {
     }
     let asked = harbor.asked("GET /well/127.0.0.1/api/v2.0/users/current ");
     assert_eq!(asked[0].login, "admin:pass");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_is_checked_unless_insecure_says_not_to() {
+    let (cluster, harbor) = (Cluster::begin().await, Harbor::with_own_certificate().await);
+    cluster.create(access()).await;
+    let kind = "HarborServerConfiguration";
+    let url = format!("https://127.0.0.1:{}/well/127.0.0.1", harbor.port);
+    cluster.create(server(&harbor, "a", "well", &json!({"serverURL": url}))).await;
+    let is = |status: &'static str| move |object: &Value| object["status"]["status"] == status;
+    let checked = cluster.until((GOHARBOR, kind, "a"), is("Fail")).await;
+    let said = checked["status"]["message"].as_str().unwrap();
+    assert!(said.contains("certificate"), "{said}");
+    assert!(harbor.asked("GET").is_empty(), "no password goes to a server that is not known");
+    cluster.patch(GOHARBOR, kind, "a", false, json!({"spec": {"insecure": true}})).await;
+    cluster.until((GOHARBOR, kind, "a"), is("Success")).await;
+    assert_eq!(harbor.asked("GET /well/127.0.0.1/api/v2.0/users/current ")[0].login, "admin:pass");
+    cluster.patch(GOHARBOR, kind, "a", false, json!({"spec": {"insecure": false}})).await;
+    cluster.until((GOHARBOR, kind, "a"), is("Fail")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
