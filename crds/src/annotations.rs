@@ -36,6 +36,10 @@ pub const CONFIGURATION: &str = "app.oam.dev/application-configuration";
 pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
 /// Render again when a definition changes.
 pub const AUTO_UPDATE: &str = "app.oam.dev/autoUpdate";
+/// `true` on an Application: it takes up changed PolicyDefinitions by itself.
+pub const POLICY_AUTO_REVISION: &str = "policy.oam.dev/auto-revision";
+/// `true` on an Application: global PolicyDefinitions leave it alone.
+pub const SKIP_GLOBAL_POLICIES: &str = "policy.oam.dev/skip-global";
 /// `true` on an Application: parameters that never change may be changed all the same.
 pub const FORCE_PARAM_MUTATIONS: &str = "app.oam.dev/force-param-mutations";
 /// Version of a deployment.

@@ -7,7 +7,7 @@
 //! The reconcile, one file and one type per phase; each type is made only by its own phase:
 //!
 //! ```text
-//! text ─manifest─▶ Documents ─parse─▶ AppFile ─revision─▶ Revision ─plan─▶ Plan
+//! text ─manifest─▶ Documents (─transform─▶ Snapshot) ─parse─▶ AppFile ─revision─▶ Revision ─plan─▶ Plan
 //!      ─render─▶ Rendered ─graph─▶ Graph ─(applied and observed by the caller)─▶ Observed ─status─▶ Status
 //! ```
 //!
@@ -60,6 +60,7 @@ mod placement;
 pub mod plan;
 pub mod policy;
 pub mod preview;
+mod previous;
 pub mod readiness;
 pub mod reference;
 pub mod render;
@@ -72,6 +73,8 @@ pub mod standard;
 pub mod status;
 pub mod steps;
 pub mod successor;
+pub mod transform;
+mod transformed;
 pub mod workflow;
 pub mod workload_names;
 
@@ -92,4 +95,5 @@ pub use secrets::Secrets;
 pub use snapshot::{ClusterVersion, Snapshot};
 pub use stage_progress::dispatched;
 pub use status::Status;
+pub use transformed::{AppliedPolicy, Source as PolicySource, Transformed, is_global};
 pub use vela_cue::nearest;

@@ -11,26 +11,7 @@ use vela_crds::annotations;
 use crate::definition::{Definition, DefinitionKind};
 use crate::manifest::Document;
 use crate::parse::AppFile;
-
-/// The last revision, by the application's status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Previous {
-    /// N of `<app>-vN`.
-    pub number: u64,
-    /// Its hash.
-    pub hash: String,
-}
-
-impl Previous {
-    /// From `status.latestRevision` of an Application.
-    pub fn of(application: &Document) -> Option<Self> {
-        let latest = application.value().get("status")?.get("latestRevision")?;
-        Some(Self {
-            number: latest.get("revision")?.as_u64()?,
-            hash: latest.get("revisionHash")?.as_str()?.to_owned(),
-        })
-    }
-}
+pub use crate::previous::Previous;
 
 /// Which application content this is: the one identity that revision, record of owned resources and
 /// workflow run carry.
@@ -96,7 +77,7 @@ impl Revision {
 
     /// The `spec` of the ApplicationRevision object: the application and every definition used.
     pub fn spec(&self) -> Json {
-        let application = self.app_file.document().value();
+        let application = self.app_file.written().value();
         let metadata = application.get("metadata");
         let kept = ["name", "namespace", "labels", "annotations"].into_iter().filter_map(|key| {
             metadata.and_then(|metadata| metadata.get(key)).map(|value| (key.to_owned(), value.clone()))
@@ -191,7 +172,7 @@ pub fn asked(application: &Document) -> (Json, Option<&str>) {
 
 /// The content hash of what the author asks for and the definitions used.
 pub fn hash(app_file: &AppFile) -> String {
-    let (spec, published) = asked(app_file.document());
+    let (spec, published) = asked(app_file.written());
     let mut hasher = Sha256::new();
     // Keys of JSON objects are sorted, so equal content has equal text.
     hasher.update(spec.to_string());

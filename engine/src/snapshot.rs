@@ -8,9 +8,11 @@ use serde_json::{Value as Json, json};
 use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind, version};
 use crate::diagnostic::Diagnostic;
+use crate::manifest::Document;
 use crate::observed::ObjectKey;
 use crate::reference::{Reference, Referenced};
 use crate::successor::VersionKind;
+use crate::transformed::Transformed;
 
 /// Version of the cluster objects are rendered for (`context.clusterVersion`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +111,8 @@ pub struct Snapshot {
     cluster_version: ClusterVersion,
     bounds: Bounds,
     applies_once: bool,
+    transformed: Option<Arc<Transformed>>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Snapshot {
@@ -268,6 +272,36 @@ impl Snapshot {
     /// Which kind (`apiVersion`, `kind`) a resource is.
     pub fn registered(&self, name: &str, version: &str) -> Option<&(String, String)> {
         self.registered.get(&(name.to_owned(), version.to_owned()))
+    }
+
+    /// Adds a warning about what could not be read, for the application that is parsed against it.
+    pub fn insert_warning(&mut self, warning: Diagnostic) {
+        self.warnings.push(warning);
+    }
+
+    /// What could not be read.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter()
+    }
+
+    /// Tells how policies leave an application.
+    pub fn insert_transformed(&mut self, transformed: Transformed) {
+        self.transformed = Some(Arc::new(transformed));
+    }
+
+    /// How policies leave this very application, where that was found out.
+    pub fn transformed(&self, application: &Document) -> Option<&Arc<Transformed>> {
+        self.transformed.as_ref().filter(|known| known.written.value() == application.value())
+    }
+
+    /// How policies leave the application that the snapshot is for, its Policies and Workflow in their places.
+    pub fn transformed_application(&self) -> Option<&Arc<Transformed>> {
+        self.transformed.as_ref()
+    }
+
+    /// The application as policies leave it, as far as that was found out.
+    pub fn as_transformed<'a>(&'a self, application: &'a Document) -> &'a Document {
+        self.transformed(application).map_or(application, |transformed| transformed.document())
     }
 
     /// The version objects are rendered for.

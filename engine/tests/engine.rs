@@ -5,6 +5,8 @@
 
 #[path = "engine/application_configuration.rs"]
 mod application_configuration;
+#[path = "engine/application_policies.rs"]
+mod application_policies;
 #[path = "engine/charts.rs"]
 mod charts;
 #[path = "engine/cloud_resources.rs"]

@@ -33,13 +33,13 @@ pub struct PolicyDefinitionSpec {
     /// The policy computes health itself.
     #[serde(default, skip_serializing_if = "is_false")]
     pub manage_health_check: bool,
-    /// What the policy acts on: `Application`.
+    /// `Application`: the template changes the application itself. Otherwise it makes objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The policy acts on every application.
+    /// The policy acts on every application of its namespace; on all where it is in the system namespace.
     #[serde(default, skip_serializing_if = "is_false")]
     pub global: bool,
-    /// Order among global policies, highest first.
+    /// Order among global policies, lowest first; those that applications name have 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
     /// Version of the definition, as semver.

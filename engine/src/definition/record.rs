@@ -9,7 +9,7 @@ use vela_cue::source::Sources;
 use vela_cue::{Source, parser};
 
 use super::{Definition, DefinitionKind, KubeParameter, Language, immutable, version};
-use crate::revision::Previous;
+use crate::previous::Previous;
 
 /// Where the comments of a parameter describe it to people, as KubeVela's definitions write it.
 const USAGE: Option<DescriptionMarkers> = Some(DescriptionMarkers { before: "+usage=", behind: "+short" });

@@ -11,7 +11,7 @@ pub(crate) const MARKER: &str = "+insertSecretTo=";
 pub(super) const PARAMETERS: &str = "parameter";
 
 /// Names that mean something else in a template or in its context.
-pub(crate) const TAKEN: [&str; 25] = [
+pub(crate) const TAKEN: [&str; 26] = [
     "name",
     "namespace",
     "appName",
@@ -28,6 +28,7 @@ pub(crate) const TAKEN: [&str; 25] = [
     "components",
     "componentType",
     "config",
+    "custom",
     "output",
     "outputs",
     "parameter",

@@ -13,6 +13,7 @@ mod interval;
 mod mixed_forms;
 mod not_built_in;
 mod parser;
+mod policies;
 mod referenced_objects;
 mod references;
 mod scopes;
@@ -25,14 +26,15 @@ mod workload_names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use vela_crds::annotations;
 
 use crate::bounds::Bounds;
-use crate::definition::{Definition, DefinitionKind};
+use crate::definition::Definition;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
+use crate::transformed::{Transformed, changes_applications};
 use crate::workflow::{APPLY_COMPONENT, WorkflowSpec};
 
 use self::environments::with_environments;
@@ -52,6 +54,7 @@ pub use user_config::user_configs;
 #[derive(Debug, Clone)]
 pub struct AppFile {
     document: Document,
+    transformed: Option<Arc<Transformed>>,
     era: Era,
     namespace: String,
     components: Vec<Component>,
@@ -159,6 +162,15 @@ pub struct Policy {
     pub properties: Json,
     /// Field path.
     pub path: String,
+    /// The definition of its type, where it is not built in.
+    pub definition: Option<Arc<Definition>>,
+}
+
+impl Policy {
+    /// Whether it changed the application before this was parsed.
+    pub(crate) fn changes_application(&self) -> bool {
+        self.definition.as_ref().is_some_and(|definition| changes_applications(definition))
+    }
 }
 
 /// A workflow as written.
@@ -196,9 +208,19 @@ pub struct Step {
 }
 
 impl AppFile {
-    /// The application as written.
+    /// The application as its policies leave it.
     pub fn document(&self) -> &Document {
         &self.document
+    }
+
+    /// The application as its author wrote it.
+    pub fn written(&self) -> &Document {
+        self.transformed.as_ref().map_or(&self.document, |transformed| transformed.written())
+    }
+
+    /// How policies changed it before it was parsed; nothing where none was meant for it.
+    pub fn transformed(&self) -> Option<&Arc<Transformed>> {
+        self.transformed.as_ref()
     }
 
     /// Which form it is written in.
@@ -302,10 +324,12 @@ impl AppFile {
         let traits = self.components.iter().flat_map(|c| c.traits.iter().map(|t| &t.definition));
         let scopes = self.components.iter().flat_map(|c| c.scopes.iter().map(|s| &s.definition));
         let steps = self.workflow.iter().flat_map(|w| w.steps.iter().filter_map(|s| s.definition.as_ref()));
+        let policies = self.transformed.iter().flat_map(|transformed| &transformed.definitions);
         let used: BTreeMap<_, _> = components
             .chain(traits)
             .chain(scopes)
             .chain(steps)
+            .chain(policies)
             .map(|d| ((d.kind(), d.name(), d.hash()), d))
             .collect();
         used.into_values().collect()
@@ -332,9 +356,13 @@ pub(crate) fn resolve(
     let application = whole.as_ref().unwrap_or(application);
     let with_policies = with_policies(application, snapshot);
     let application = with_policies.as_ref().unwrap_or(application);
+    let transformed = snapshot.transformed(application).cloned();
+    let application = snapshot.as_transformed(application);
     let with_environments = with_environments(application);
     let application = with_environments.as_ref().unwrap_or(application);
-    let found = application.warnings().cloned().collect();
+    let mut found: Diagnostics = application.warnings().cloned().collect();
+    found.extend(snapshot.warnings().map(|warning| warning.clone().at(application, "spec")).collect());
+    found.extend(transformed.iter().flat_map(|transformed| transformed.found.iter().cloned()).collect());
     let overridden = overridden(application, era);
     let deployments = deployments(application, era);
     let mut parser = Parser { document: application, snapshot, era, found };
@@ -347,6 +375,7 @@ pub(crate) fn resolve(
     let mut components = parser.components(spec);
     parser.references_between(spec);
     let policies = parser.policies(spec);
+    parser.were_run(&policies, transformed.as_deref());
     let mut workflow = parser.workflow(spec);
     if let Some(workflow) = &mut workflow {
         parser.deployed(&deployments, spec, &mut components, workflow);
@@ -362,6 +391,7 @@ pub(crate) fn resolve(
     let found = parser.found;
     let app_file = AppFile {
         document: application.clone(),
+        transformed,
         era,
         namespace,
         components,
@@ -450,29 +480,5 @@ impl<'a> Parser<'a> {
             crate::field_path::push_field(&mut path, annotations::RECONCILE_INTERVAL);
             self.found.push(Diagnostic::warning(Code::WrongType, why).at(self.document, path));
         }
-    }
-
-    fn policies(&mut self, spec: &'a Map<String, Json>) -> Vec<Policy> {
-        let mut policies: Vec<Policy> = Vec::new();
-        for (index, value) in self.list("spec.policies", spec.get("policies")).iter().enumerate() {
-            let path = format!("spec.policies[{index}]");
-            let fields = self.object(&path, Some(value));
-            self.known_fields(&path, fields, &["name", "type", "properties"]);
-            let Some(type_) = self.required_type(&path, fields, "type", "a policy") else { continue };
-            self.named_version(&path, &type_, DefinitionKind::Policy);
-            self.known_policy(&path, &type_);
-            let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
-            if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
-                self.error(
-                    Code::DuplicateName,
-                    &format!("{path}.name"),
-                    format!("policy name {name:?} is used twice"),
-                    None,
-                );
-            }
-            let properties = self.properties(&path, fields, "properties");
-            policies.push(Policy { name, type_, properties, path });
-        }
-        policies
     }
 }

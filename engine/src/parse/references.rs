@@ -71,7 +71,7 @@ pub fn references(application: &Document) -> References {
     // The code of built-in policies is not in their definitions; a definition of a named version, or of another policy, must
     // exist all the same.
     let is_built_in = |kind, type_: &str| match kind {
-        DefinitionKind::Policy => policy::SUPPORTED.contains(&type_) || policy::LATER.contains(&type_),
+        DefinitionKind::Policy => policy::is_built_in(type_),
         _ => BUILT_IN_STEPS.contains(&type_),
     };
     let steps = spec.and_then(|spec| spec.get("workflow"));

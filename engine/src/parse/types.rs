@@ -45,7 +45,7 @@ impl Parser<'_> {
         let kind = DefinitionKind::Policy;
         let built_in = || policy::SUPPORTED.iter().chain(policy::LATER).copied();
         if type_.contains('@')
-            || built_in().any(|known| known == type_)
+            || policy::is_built_in(type_)
             || self.snapshot.definition(kind, type_).is_some()
         {
             return;

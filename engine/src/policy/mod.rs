@@ -59,6 +59,11 @@ pub const SUPPORTED: &[&str] = &[
 /// Types that upstream has built in and that do nothing here yet: steps of a workflow go by them.
 pub(crate) const LATER: &[&str] = &["health"];
 
+/// Whether the engine itself carries policies of this type out.
+pub(crate) fn is_built_in(type_: &str) -> bool {
+    SUPPORTED.contains(&type_) || LATER.contains(&type_)
+}
+
 /// More topology policies in one application are refused: each may place every component once more.
 const TOPOLOGY_LIMIT: usize = 50;
 
@@ -134,7 +139,7 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
         } else if rules::TYPES.contains(&type_) {
             policies.rules.read(policy, &mut Reader { app, found: &mut *found });
             policies.about_objects.push(named());
-        } else if type_ != debug::TYPE {
+        } else if type_ != debug::TYPE && !policy.changes_application() {
             let message = format!("policy type {:?} is not supported yet", policy.type_);
             let finding = not_supported(Code::NotSupported, message);
             found.push(finding.at(app.document(), format!("{}.type", policy.path)));

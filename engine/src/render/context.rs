@@ -45,6 +45,9 @@ pub(super) fn of(
         "clusterVersion": app.cluster_version().to_json(),
         "appAnnotations": annotations,
     });
+    if let Some(transformed) = app.transformed().filter(|transformed| !transformed.custom().is_empty()) {
+        context["custom"] = Json::Object(transformed.custom().clone());
+    }
     if let Some(config) = &component.config {
         context["config"] = config.clone();
     }
@@ -64,7 +67,7 @@ pub(super) fn of(
 }
 
 /// The fields that templates may read of their context, the workload and its names in revisions included.
-pub(super) const NAMES: [&str; 20] = [
+pub(super) const NAMES: [&str; 21] = [
     "name",
     "namespace",
     "appName",
@@ -81,16 +84,34 @@ pub(super) const NAMES: [&str; 20] = [
     "components",
     "componentType",
     "config",
+    "custom",
     "output",
     "outputs",
     "parameter",
     "status",
 ];
 
+/// What the templates of policies may read beside these, where they change applications.
+const OF_POLICIES: [&str; 8] = [
+    "appComponents",
+    "appPolicies",
+    "appWorkflow",
+    "policyName",
+    "policyRevision",
+    "policyRevisionHash",
+    "policyRevisionName",
+    "policyType",
+];
+
+/// All fields of the context, of whatever template.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(OF_POLICIES)
+}
+
 /// Advice where the evaluator misses a field that is nearly one of the context.
 pub(super) fn meant(message: &str) -> Option<String> {
     let (_, name) = message.rsplit_once("undefined field: ")?;
-    nearest::did_you_mean(name.trim(), NAMES)
+    nearest::did_you_mean(name.trim(), names())
 }
 
 /// Does the template hold the word at all? If not, it cannot ask for it.

@@ -163,9 +163,9 @@ impl Linter<'_> {
                 let hint = nearest::advice(field, "parameters", known.iter().map(String::as_str));
                 self.warn(span, format!("undefined field: parameter.{field}"), hint);
             }
-            ("context", _) if !context::NAMES.contains(&field) => {
+            ("context", _) if !context::names().any(|name| name == field) => {
                 // A caller may give more than templates are known to ask for: only slips are told.
-                if let Some(hint) = nearest::did_you_mean(field, context::NAMES) {
+                if let Some(hint) = nearest::did_you_mean(field, context::names()) {
                     self.warn(span, format!("undefined field: context.{field}"), Some(hint));
                 }
             }

@@ -44,6 +44,8 @@ use crate::plan::Plan;
 use crate::revision::Identity;
 use crate::successor::{self, VersionKind};
 
+pub(crate) use component::Site;
+pub(crate) use cue::ScopedPolicy;
 pub(crate) use findings::findings;
 pub(crate) use labels::short_hash;
 pub use limits::{Limits, MEMORY};

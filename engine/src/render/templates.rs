@@ -53,6 +53,12 @@ struct Cache {
     valid: ValidObjects,
 }
 
+impl std::fmt::Debug for Templates {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Templates").finish_non_exhaustive()
+    }
+}
+
 impl Templates {
     /// An empty cache.
     pub fn new() -> Self {

@@ -25,6 +25,7 @@ use crate::parse::Era;
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
+use crate::transformed::AppliedPolicy;
 use crate::workflow::{RunStatus, SCHEDULED_AT, seconds};
 
 pub use conditions::{Condition, ConditionType};
@@ -74,6 +75,8 @@ pub struct Status {
     rollout: Option<Json>,
     /// Beside the conditions of the phases.
     definitions: Option<Definitions>,
+    /// What became of the policies that change the application.
+    policies: Vec<Json>,
     /// The reports of earlier reconciles on the components may be out of date.
     unseen: bool,
 }
@@ -148,6 +151,7 @@ impl Status {
             generation: generation(application),
             rollout: None,
             definitions: None,
+            policies: Vec::new(),
             unseen: false,
         }
     }
@@ -187,6 +191,14 @@ impl Status {
         Self { definitions, ..self }
     }
 
+    /// The same, telling what became of the policies that change the application.
+    #[must_use]
+    pub fn with_policies(self, graph: &Graph) -> Self {
+        let transformed = graph.app_file().transformed();
+        let applied = transformed.into_iter().flat_map(|transformed| transformed.applied());
+        Self { policies: applied.map(AppliedPolicy::to_json).collect(), ..self }
+    }
+
     /// The status of an application that is only recorded: another controller deploys its revision.
     pub fn recorded(graph: &Graph) -> Self {
         let identity = graph.identity();
@@ -217,6 +229,7 @@ impl Status {
             generation: generation(graph.app_file().document()),
             rollout: None,
             definitions: None,
+            policies: Vec::new(),
             unseen: false,
         }
     }
@@ -287,6 +300,7 @@ impl Status {
             generation: generation(application),
             rollout: None,
             definitions: None,
+            policies: Vec::new(),
             unseen: false,
         }
     }
@@ -358,6 +372,9 @@ impl Status {
         }
         if let Some(rollout) = &self.rollout {
             status["rollout"] = rollout.clone();
+        }
+        if !self.policies.is_empty() {
+            status["appliedApplicationPolicies"] = json!(self.policies);
         }
         if self.unseen {
             for service in status["services"].as_array_mut().into_iter().flatten() {
@@ -474,6 +491,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         generation: generation(application),
         rollout: None,
         definitions: None,
+        policies: Vec::new(),
         unseen: false,
     }
 }

@@ -34,24 +34,24 @@ const OBJECT_LIMIT: usize = 1000;
 
 /// The owner of the template: for diagnostics.
 #[derive(Clone, Copy)]
-pub(super) struct Site<'a> {
-    pub(super) document: &'a Document,
-    pub(super) definition: &'a Definition,
-    /// Field path of the component or trait.
-    pub(super) path: &'a str,
+pub(crate) struct Site<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) definition: &'a Definition,
+    /// Field path of the component, trait or policy.
+    pub(crate) path: &'a str,
     /// Name of the field with the parameters.
-    pub(super) field: &'a str,
+    pub(crate) field: &'a str,
 }
 
 impl Site<'_> {
     /// Puts the manifest place and the definition on findings that lack them; findings about
     /// `parameter.x` point at that parameter.
-    pub(super) fn place(&self, findings: Diagnostics) -> Diagnostics {
+    pub(crate) fn place(&self, findings: Diagnostics) -> Diagnostics {
         findings.into_iter().map(|finding| self.place_one(finding)).collect()
     }
 
     /// The parameters with their places in the manifest.
-    fn parameters<'v>(&self, value: &'v Json) -> Parameters<'v> {
+    pub(crate) fn parameters<'v>(&self, value: &'v Json) -> Parameters<'v> {
         Parameters::written(value, self.document, &format!("{}.{}", self.path, self.field))
     }
 

@@ -2,6 +2,7 @@
 
 mod kinds;
 mod products;
+mod scoped;
 mod template;
 
 use serde_json::Value as Json;
@@ -20,6 +21,7 @@ use super::undeclared_parameters;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::steps;
 pub use products::{Component, Origin, Patch, Trait};
+pub(crate) use scoped::ScopedPolicy;
 pub use template::Template;
 
 /// Missing parameters are searched down to this depth.
