@@ -11,11 +11,13 @@ use tokio::time::Instant;
 use vela_engine::definition::version;
 use vela_engine::parse::{self, References};
 use vela_engine::{
-    Bounds, Definition, DefinitionKind, Diagnostic, Document, ObjectKey, Snapshot, application_configuration,
+    Bounds, Definition, DefinitionKind, Diagnostic, Document, ObjectKey, Snapshot, Templates,
+    application_configuration,
 };
 
 use crate::definition_cache::DefinitionCache;
 use crate::imports::{is_complete, with_imports};
+use crate::policy_scopes::PolicyScopes;
 use crate::registered::ApiKind;
 use crate::source::{Error, Source, Version};
 
@@ -72,6 +74,8 @@ pub struct Reader<S> {
     bounds: Bounds,
     applies_once: bool,
     reads_referenced: bool,
+    pub(crate) policies: PolicyScopes,
+    pub(crate) templates: Templates,
     cache: Arc<DefinitionCache>,
     registered: Arc<Mutex<Registered>>,
 }
@@ -79,9 +83,19 @@ pub struct Reader<S> {
 impl<S: Source> Reader<S> {
     /// A reader that has read nothing yet, where applications reach as far as they like.
     pub fn new(source: S, namespaces: Namespaces) -> Self {
-        let (cache, registered) = Default::default();
+        let (policies, templates, cache, registered) = Default::default();
         let (bounds, applies_once, reads_referenced) = (Bounds::NONE, false, true);
-        Self { source, namespaces, bounds, applies_once, reads_referenced, cache, registered }
+        Self {
+            source,
+            namespaces,
+            bounds,
+            applies_once,
+            reads_referenced,
+            policies,
+            templates,
+            cache,
+            registered,
+        }
     }
 
     /// The same where applications reach so far and no further.
@@ -96,6 +110,12 @@ impl<S: Source> Reader<S> {
         Self { applies_once, ..self }
     }
 
+    /// The same where only these policies change applications.
+    #[must_use]
+    pub fn with_policies(self, policies: PolicyScopes) -> Self {
+        Self { policies, ..self }
+    }
+
     /// The same without the objects that components refer to: for a client whose rights are not those of the author.
     #[must_use]
     pub fn without_referenced(self) -> Self {
@@ -105,8 +125,8 @@ impl<S: Source> Reader<S> {
     /// The same over another source.
     pub fn over<T: Source>(&self, source: T) -> Reader<T> {
         let reader = Reader::new(source, self.namespaces.clone()).within(self.bounds);
-        let reads_referenced = self.reads_referenced;
-        Reader { reads_referenced, ..reader.applying_once(self.applies_once) }
+        let (reads_referenced, policies) = (self.reads_referenced, self.policies);
+        Reader { reads_referenced, policies, ..reader.applying_once(self.applies_once) }
     }
 
     /// An empty snapshot of this cluster.
@@ -145,6 +165,16 @@ impl<S: Source> Reader<S> {
             snapshot = self.snapshot(namespace, &references).await?;
         }
         let document = with_policies.as_ref().unwrap_or(document);
+        self.insert_global_policies(namespace, document, &mut snapshot).await?;
+        if let Some(transformed) = self.transformed(document, &snapshot).await? {
+            let asked = references.clone();
+            references.include(&parse::references(transformed.document()));
+            if references != asked {
+                snapshot = self.snapshot(namespace, &references).await?;
+            }
+            snapshot.insert_transformed(transformed);
+        }
+        let document = &snapshot.as_transformed(document).clone();
         self.insert_referenced(document, &mut snapshot).await?;
         let registered = parse::registered(document, &snapshot);
         self.insert_registered(&registered, &mut snapshot).await?;
@@ -345,7 +375,7 @@ impl<S: Source> Reader<S> {
         Ok(Found { definition: None, versions: known })
     }
 
-    async fn read(
+    pub(crate) async fn read(
         &self,
         kind: DefinitionKind,
         asked: &str,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use vela_engine::definition::version;
 use vela_engine::reference::{Reference, Referenced};
 use vela_engine::snapshot::Resource;
-use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Diagnostics, Document, ObjectKey};
+use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Diagnostics, Document, ObjectKey, is_global};
 use vela_runtime::{Discovery, discovery};
 
 use crate::registered::ApiKind;
@@ -28,6 +28,9 @@ pub enum Error {
     /// A watch has not listed its kind yet.
     #[error(transparent)]
     NotSynced(#[from] vela_runtime::cache::NotSynced),
+    /// Policies that change applications could not be run.
+    #[error("policies of the scope Application were not run: {0}")]
+    Policies(String),
     /// A definition is broken.
     #[error("{} {namespace}/{name}: {found}", kind.kind())]
     Definition {
@@ -130,6 +133,14 @@ pub trait Source: Send + Sync {
         kind: DefinitionKind,
         namespace: &str,
     ) -> impl Future<Output = Result<Vec<Document>, Error>> + Send;
+
+    /// The PolicyDefinitions of a namespace that act on every application.
+    fn global_policies(&self, namespace: &str) -> impl Future<Output = Result<Vec<Document>, Error>> + Send {
+        async {
+            let all = self.definitions(DefinitionKind::Policy, namespace).await?;
+            Ok(all.into_iter().filter(|one| is_global(one.value())).collect())
+        }
+    }
 
     /// An object as it is.
     fn object(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Value>, Error>> + Send;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use kube::api::ApiResource;
 use serde_json::Value;
 use vela_crds::{
-    ComponentDefinition, DefinitionRevision, ScopeDefinition, TraitDefinition, WorkloadDefinition, labels,
+    ComponentDefinition, DefinitionRevision, PolicyDefinition, ScopeDefinition, TraitDefinition,
+    WorkloadDefinition, labels,
 };
 use vela_engine::reference::{Reference, Referenced};
-use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Document, ObjectKey};
+use vela_engine::{Bounds, ClusterVersion, DefinitionKind, Document, ObjectKey, is_global};
 use vela_runtime::cache::{Cache, Informer, Watch};
 use vela_runtime::{Key, api};
 
@@ -39,6 +40,7 @@ impl Watched {
             (DefinitionKind::Trait, watch(ApiResource::erase::<TraitDefinition>(&()))),
             (DefinitionKind::Workload, watch(ApiResource::erase::<WorkloadDefinition>(&()))),
             (DefinitionKind::Scope, watch(ApiResource::erase::<ScopeDefinition>(&()))),
+            (DefinitionKind::Policy, watch(ApiResource::erase::<PolicyDefinition>(&()))),
         ]);
         let revisions = watch(ApiResource::erase::<DefinitionRevision>(&()));
         Self { live, definitions: Arc::new(definitions), revisions, objects: None }
@@ -113,6 +115,16 @@ impl Source for Watched {
     async fn definitions(&self, kind: DefinitionKind, namespace: &str) -> Result<Vec<Document>, Error> {
         let Some(informer) = self.informer(kind) else { return self.live.definitions(kind, namespace).await };
         Ok(informer.list_prefixed(namespace, "").iter().map(|found| document(found, informer)).collect())
+    }
+
+    async fn global_policies(&self, namespace: &str) -> Result<Vec<Document>, Error> {
+        let Some(informer) = self.informer(DefinitionKind::Policy) else {
+            return self.live.global_policies(namespace).await;
+        };
+        // Every reconcile asks for them: the others are not copied.
+        let all = informer.list_prefixed(namespace, "");
+        let global = all.iter().filter(|one| is_global(&one.data));
+        Ok(global.map(|found| document(found, informer)).collect())
     }
 
     async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, Error> {

@@ -11,7 +11,7 @@ use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
 use vela_runtime::{Computations, Discovery};
-use vela_snapshot::{Live, Namespaces, Reader, Watched};
+use vela_snapshot::{Live, Namespaces, PolicyScopes, Reader, Watched};
 
 use crate::allowance::limits;
 use crate::application::ApiVersion;
@@ -94,6 +94,13 @@ impl Webhooks {
     #[must_use]
     pub fn with_computations(self, computations: &Computations) -> Self {
         Self { computations: computations.clone(), ..self }
+    }
+
+    /// The same where only these policies change applications.
+    #[must_use]
+    pub fn with_policies(self, policies: PolicyScopes) -> Self {
+        let watched = self.watched.map(|watched| watched.with_policies(policies));
+        Self { reader: self.reader.with_policies(policies), watched, ..self }
     }
 
     /// The same, as strict as the operator wants it.
