@@ -13,6 +13,7 @@ pub use vela_engine::workload_names::WorkloadNames;
 pub use vela_runtime::computations::Limits as RenderLimits;
 pub use vela_runtime::egress::EgressPolicy;
 use vela_snapshot::Namespaces;
+pub use vela_snapshot::PolicyScopes;
 pub use vela_webhooks::Strictness;
 
 /// Objects of one kind reconciled at the same time unless told otherwise. A reconcile mostly waits for answers; how many
@@ -88,6 +89,8 @@ pub struct Options {
     pub status_metrics: bool,
     /// Whether applications leave alone what they applied, unless their policies say more.
     pub applications_once: bool,
+    /// Which PolicyDefinitions change applications.
+    pub policies: PolicyScopes,
 }
 
 impl Default for Options {
@@ -117,6 +120,7 @@ impl Default for Options {
             strictness: Strictness::default(),
             status_metrics: false,
             applications_once: false,
+            policies: PolicyScopes::default(),
         }
     }
 }

@@ -78,6 +78,7 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
         .within(context.options.bounds())
         .with_watches(&context.cache)
         .with_computations(&context.computations)
+        .with_policies(context.options.policies)
         .strictly(context.options.strictness);
     Server::new(config, Arc::new(judges))
 }

@@ -7,6 +7,7 @@
 
 mod scenarios {
     pub(crate) mod access;
+    mod application_policies;
     mod attention;
     mod authors;
     mod bombs;

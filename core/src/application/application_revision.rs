@@ -8,12 +8,11 @@ use std::sync::Arc;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 use vela_crds::{ApplicationRevision, labels};
-use vela_engine::parse::References;
 use vela_engine::revision::{Previous, asked};
-use vela_engine::{Definition, DefinitionKind, Document, Snapshot, parse, revision};
+use vela_engine::{Definition, DefinitionKind, Document, parse, revision};
 use vela_runtime::Key;
 
-use super::fetch::ClusterReader;
+use super::fetch::{ClusterReader, ReadBy};
 use super::revision_reader::{ReadError, RevisionReader};
 use crate::context::Context;
 
@@ -21,12 +20,13 @@ use crate::context::Context;
 const REMEMBERED_AT_MOST: usize = 1000;
 
 /// Where the recorded definitions of a revision stand.
-const RECORDED: [(&str, DefinitionKind); 5] = [
+const RECORDED: [(&str, DefinitionKind); 6] = [
     ("componentDefinitions", DefinitionKind::Component),
     ("traitDefinitions", DefinitionKind::Trait),
     ("workloadDefinitions", DefinitionKind::Workload),
     ("scopeDefinitions", DefinitionKind::Scope),
     ("workflowStepDefinitions", DefinitionKind::WorkflowStep),
+    ("policyDefinitions", DefinitionKind::Policy),
 ];
 
 /// The content of a recorded revision.
@@ -58,9 +58,9 @@ impl RecordedApplication {
         Document::from_object(value)
     }
 
-    /// Adds the definitions to the snapshot, each also as the version that it was asked for as.
-    pub(super) fn add_to(&self, application: &Document, snapshot: &mut Snapshot) {
-        insert(&self.definitions, application, snapshot);
+    /// The definitions, under the names they were asked for by.
+    pub(super) fn definitions(&self) -> &[(String, Arc<Definition>)] {
+        &self.definitions
     }
 
     /// Was this definition used as it is?
@@ -120,11 +120,10 @@ impl RecordedApplications {
             shared.push((name, self.cluster.shared(&application.namespace, definition).await));
         }
         let read_error = |error: super::fetch::Error| error.to_string();
-        let references = References { definitions: Default::default(), ..parse::references(&document) };
-        let mut snapshot =
-            self.cluster.snapshot(&application.namespace, &references).await.map_err(read_error)?;
-        insert(&shared, &document, &mut snapshot);
-        let registered = parse::registered(&document, &snapshot);
+        let by = ReadBy::Recorded(&shared);
+        let snapshot = self.cluster.application(&application.namespace, &document, by).await;
+        let mut snapshot = snapshot.map_err(|error| error.to_string())?;
+        let registered = parse::registered(snapshot.as_transformed(&document), &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(read_error)?;
         let hash = parse::parse(&document, &snapshot).ok().map(|app_file| revision::hash(&app_file));
         if hash.as_ref() != Some(&expected.hash) {
@@ -165,32 +164,6 @@ pub(crate) async fn definitions(
         }
     }
     Ok(found)
-}
-
-/// Adds definitions to the snapshot that were recorded under these names. A record names one version only by the definition's
-/// name.
-pub(crate) fn insert(
-    definitions: &[(String, Arc<Definition>)],
-    application: &Document,
-    snapshot: &mut Snapshot,
-) {
-    for (asked, definition) in definitions {
-        match asked.contains('@') {
-            true => snapshot.insert_definition_version(asked, definition.clone()),
-            false => snapshot.insert_definition(definition.clone()),
-        }
-    }
-    for (kind, asked) in parse::references(application).definitions {
-        let Some((name, _)) = asked.split_once('@') else { continue };
-        if definitions.iter().any(|(known, definition)| *known == asked && definition.kind() == kind) {
-            continue;
-        }
-        let of_it =
-            |(known, definition): &&(String, Arc<Definition>)| known == name && definition.kind() == kind;
-        if let Some((_, definition)) = definitions.iter().find(of_it) {
-            snapshot.insert_definition_version(&asked, definition.clone());
-        }
-    }
 }
 
 /// A recorded definition as an object: it means what it meant, whatever became of the live one.

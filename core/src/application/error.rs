@@ -170,6 +170,15 @@ impl From<fetch::Error> for PhaseError {
     }
 }
 
+impl From<fetch::NotRead> for Stopped {
+    fn from(error: fetch::NotRead) -> Self {
+        match error {
+            fetch::NotRead::Cluster(error) => PhaseError::from(error).into(),
+            fetch::NotRead::NotComputed(error) => Self::not_computed(PhaseError::Parse, &error),
+        }
+    }
+}
+
 impl From<revisions::Error> for Stopped {
     fn from(error: revisions::Error) -> Self {
         Self::write(PhaseError::Revision, &error, error.source())

@@ -21,6 +21,7 @@ mod outcome;
 mod outputs;
 pub(crate) mod owned_kinds;
 mod reconciler;
+mod recorded_definitions;
 mod referenced_objects;
 mod render;
 mod render_attempts;
@@ -184,7 +185,7 @@ impl ApplicationReconciler {
             Route::Direct => direct_route::apply(self, application, acting, &graph).await?,
         };
         metrics.stage(Stage::Apply, began.elapsed());
-        Ok(outcome.with_definitions(definitions, waits))
+        Ok(outcome.with_definitions(definitions, waits).with_policies(&graph))
     }
 
     /// The application keeps a revision until it asks for something else, and a cache may be behind: a new revision is made

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-use vela_engine::Document;
 use vela_engine::status::{Definitions, Status};
+use vela_engine::{Document, Graph};
 
 use super::apply::Applied;
 use super::error::PhaseError;
@@ -61,6 +61,11 @@ impl Outcome {
     pub(super) fn with_definitions(self, definitions: Option<Definitions>, waits: Option<Duration>) -> Self {
         let status = self.status.with_definitions(definitions);
         Self { status, again: self.again.or(waits), ..self }
+    }
+
+    /// The same, telling what became of the policies that change the application.
+    pub(super) fn with_policies(self, graph: &Graph) -> Self {
+        Self { status: self.status.with_policies(graph), ..self }
     }
 
     /// Is everything applied, and does it run?

@@ -19,7 +19,7 @@ use vela_runtime::Key;
 
 use super::application_revision::RecordedApplication;
 use super::error::{Cause, PhaseError, Stopped};
-use super::fetch::json as to_json;
+use super::fetch::{ReadBy, json as to_json};
 use super::http_requests;
 use super::outputs;
 use super::reconciler::ApplicationReconciler;
@@ -107,8 +107,12 @@ impl ApplicationReconciler {
         secrets: &mut Secrets,
     ) -> Result<Graph, Stopped> {
         let snapshot = self.snapshot((key, acting), document, Some(recorded), secrets).await?;
-        let known = std::slice::from_ref(&recorded.previous);
-        self.render_with_answers((key, acting), document, (&snapshot, known), secrets).await
+        // Policies that changed make another content.
+        let known = match follows_policies(document) {
+            true => self.revisions.previous(document, key),
+            false => vec![recorded.previous.clone()],
+        };
+        self.render_with_answers((key, acting), document, (&snapshot, &known), secrets).await
     }
 
     /// The application as it was published under the version that it still names, where it was changed since: the change
@@ -211,15 +215,13 @@ impl ApplicationReconciler {
         secrets: &mut Secrets,
     ) -> Result<Snapshot, Stopped> {
         let unavailable = |error: &dyn std::fmt::Display| Stopped::unavailable(PhaseError::Parse, error);
-        let mut references = parse::references(document);
-        if recorded.is_some() {
-            references.definitions.clear();
-        }
-        let mut snapshot =
-            self.cluster.snapshot(&key.namespace, &references).await.map_err(PhaseError::from)?;
-        if let Some(recorded) = recorded {
-            recorded.add_to(document, &mut snapshot);
-        }
+        let by = match recorded.map(RecordedApplication::definitions) {
+            None => ReadBy::Live,
+            Some(recorded) if follows_policies(document) => ReadBy::RecordedButPolicies(recorded),
+            Some(recorded) => ReadBy::Recorded(recorded),
+        };
+        let mut snapshot = self.cluster.application(&key.namespace, document, by).await?;
+        let document = &snapshot.as_transformed(document).clone();
         let registered = parse::registered(document, &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(PhaseError::from)?;
         let look = self.interests.track(key);
@@ -348,6 +350,12 @@ impl ApplicationReconciler {
         let computed = run_blocking(&self.context.computations, &self.templates, compute).await;
         Ok(computed.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))??)
     }
+}
+
+/// Does a policy that changes reach the application by itself?
+fn follows_policies(document: &Document) -> bool {
+    let annotations = document.value().pointer("/metadata/annotations");
+    annotations.and_then(|all| all.get(annotations::POLICY_AUTO_REVISION)?.as_str()) == Some("true")
 }
 
 /// Which definitions are not as they were.

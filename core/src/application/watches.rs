@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vela_engine::definition::version;
-use vela_engine::{Document, parse};
+use vela_engine::{Document, is_global, parse};
 use vela_runtime::cache::{Change, Index};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::{Controller, Key, Predicate};
@@ -47,11 +47,12 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         controller.watches(&trackers, move |change| records.overwritten(change).into_iter().collect());
     let users = applications.index_of_spec(|application| {
         let references = parse::references(&Document::from_object(json(application)));
-        references.definitions.into_iter().map(|(_, name)| name).collect()
+        references.definitions.into_iter().map(|(_, name)| name).chain([EVERY.to_owned()]).collect()
     });
+    let system = context.options.namespaces().system;
     for informer in cluster.definitions().values().chain([cluster.revisions()]) {
-        let users = users.clone();
-        controller = controller.watches(informer, move |change| users_of(change, &users));
+        let (users, system) = (users.clone(), system.clone());
+        controller = controller.watches(informer, move |change| users_of(change, &users, &system));
     }
     controller
 }
@@ -69,8 +70,11 @@ fn is_steered(change: &Change) -> bool {
     flags(old) != flags(new) || (!old.is_null() && new.is_null())
 }
 
-/// The applications that name a changed definition.
-fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
+/// What every application is found by, which is no name.
+const EVERY: &str = "*";
+
+/// The applications that name a changed definition, or that it acts on without being named.
+fn users_of(change: &Change, applications: &Index, system: &str) -> Vec<Key> {
     // At the start every application is reconciled anyway.
     let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
     if let (Some(old), Some(new)) = (&change.old, &change.new)
@@ -92,5 +96,13 @@ fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
         .flat_map(|name| applications.find(name))
         .map(|application| Key::of(&application))
         .collect();
+    let was_or_is = change.old.iter().chain(&change.new);
+    if was_or_is.map(|object| &object.data).any(is_global) {
+        let place = object.metadata.namespace.as_deref().unwrap_or_default();
+        let every = applications.find(EVERY);
+        let in_reach =
+            every.iter().map(|one| Key::of(one)).filter(|key| place == system || key.namespace == place);
+        return in_reach.collect();
+    }
     users.into_iter().collect()
 }

@@ -6,12 +6,16 @@ use vela_engine::nearest;
 use super::values::boolean;
 
 /// The switches of the gates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gates {
     /// `ApplyOnce`.
     pub(super) apply_once: bool,
     /// `AuthenticateApplication`.
     pub(super) authenticate_application: bool,
+    /// `EnableApplicationScopedPolicies`.
+    pub(super) application_policies: bool,
+    /// `EnableGlobalPolicies`.
+    pub(super) global_policies: bool,
     /// `EnableApplicationStatusMetrics`.
     pub(super) status_metrics: bool,
     /// `EnableSuspendOnFailure`.
@@ -20,6 +24,22 @@ pub(super) struct Gates {
     pub(super) absent_kinds: bool,
     /// `ValidateUndeclaredParameters`.
     pub(super) undeclared_parameters: bool,
+}
+
+impl Default for Gates {
+    /// A policy acts where its definition says so: a definition that does nothing until a flag is set helps no author.
+    fn default() -> Self {
+        Self {
+            apply_once: false,
+            authenticate_application: false,
+            application_policies: true,
+            global_policies: true,
+            status_metrics: false,
+            suspend_on_failure: false,
+            absent_kinds: false,
+            undeclared_parameters: false,
+        }
+    }
 }
 
 /// The effect of a gate.
@@ -37,7 +57,6 @@ use Gate::{Acts, Always, Only};
 
 const COMPRESSION: &str = "records and revisions are small, and stored as they are";
 const SHARDING: &str = "one process reconciles all applications";
-const SCOPED: &str = "PolicyDefinitions that change applications are not run yet";
 
 /// All of them, by name.
 const GATES: &[(&str, Gate)] = &[
@@ -68,7 +87,7 @@ const GATES: &[(&str, Gate)] = &[
         "DisableWorkflowContextConfigMapCache",
         Always { is: true, reason: "values of workflows are read past the caches" },
     ),
-    ("EnableApplicationScopedPolicies", Only { is: false, reason: SCOPED }),
+    ("EnableApplicationScopedPolicies", Acts(|gates| &mut gates.application_policies)),
     ("EnableApplicationStatusMetrics", Acts(|gates| &mut gates.status_metrics)),
     (
         "EnableBackupWorkflowRecord",
@@ -78,7 +97,7 @@ const GATES: &[(&str, Gate)] = &[
         "EnableCueValidation",
         Always { is: true, reason: "required and wrong parameters are refused in any case" },
     ),
-    ("EnableGlobalPolicies", Only { is: false, reason: SCOPED }),
+    ("EnableGlobalPolicies", Acts(|gates| &mut gates.global_policies)),
     (
         "EnablePatchStatusAtOnce",
         Always { is: true, reason: "what a step came to is stored before the next begins" },
@@ -210,7 +229,7 @@ mod tests {
             "{idle:?}"
         );
         for (written, says) in [
-            ("EnableGlobalPolicies=true", "write EnableGlobalPolicies=false"),
+            ("DeprecatedPolicySpec=true", "write DeprecatedPolicySpec=false"),
             ("ApplyResourceByUpdate=true", "policy resource-update"),
             ("ValidateResourceExist=true", "did you mean \"ValidateResourcesExist\"?"),
             ("ApplyOnce", "Name=true"),
@@ -219,7 +238,7 @@ mod tests {
             let error = gates(&[written]).unwrap_err();
             assert!(error.contains(says) && error.contains("--feature-gates"), "{error}");
         }
-        assert!(gates(&["EnableGlobalPolicies=false"]).unwrap().1.is_empty());
+        assert!(!gates(&["EnableGlobalPolicies=false"]).unwrap().0.global_policies);
     }
 
     #[test]

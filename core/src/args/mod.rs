@@ -283,6 +283,7 @@ impl Args {
         options.strictness = UpstreamArgs::strictness(gates);
         options.status_metrics = gates.status_metrics;
         options.applications_once = gates.apply_once;
+        options.policies = UpstreamArgs::policies(gates);
         Ok(options)
     }
 

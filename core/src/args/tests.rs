@@ -323,7 +323,7 @@ fn unsupported_flags_end_the_start() {
     for (flag, says) in [
         ("--enable-sharding", "--enable-leader-election"),
         ("--allow-resource-types=blacklist:Secret.v1", "is refused"),
-        ("--feature-gates=EnableGlobalPolicies=true", "is refused"),
+        ("--feature-gates=DeprecatedPolicySpec=true", "is refused"),
         ("--feature-gates=Nonsense=true", "no feature gate"),
         ("--kube-api-qps=x", "write a number"),
     ] {

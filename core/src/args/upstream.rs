@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ArgAction;
 use jiff::SignedDuration;
-use vela_core::options::{CONCURRENT_WRITES, RunLimits, Strictness};
+use vela_core::options::{CONCURRENT_WRITES, PolicyScopes, RunLimits, Strictness};
 
 use super::gates::{self, Gates};
 use super::values::{boolean, duration, workers};
@@ -71,6 +71,11 @@ impl UpstreamArgs {
     /// Optional refusals of the webhooks, beyond objects that cannot be deployed.
     pub(super) fn strictness(gates: Gates) -> Strictness {
         Strictness { undeclared_parameters: gates.undeclared_parameters, absent_kinds: gates.absent_kinds }
+    }
+
+    /// Which PolicyDefinitions change applications.
+    pub(super) fn policies(gates: Gates) -> PolicyScopes {
+        PolicyScopes { application: gates.application_policies, global: gates.global_policies }
     }
 
     /// Components of one application written at the same time.

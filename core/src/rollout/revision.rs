@@ -11,7 +11,7 @@ use vela_runtime::cache::{Informer, Watch};
 
 use super::lookup_error::Missing;
 use crate::application::application_revision;
-use crate::application::fetch::ClusterReader;
+use crate::application::fetch::{ClusterReader, ReadBy};
 use crate::application::revision_reader::{ReadError, RevisionReader};
 use crate::author;
 use crate::blocking::{NotComputed, run_blocking};
@@ -113,13 +113,12 @@ impl Revisions {
     /// The objects of the cluster, with the definitions as they were recorded.
     async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, ReadError> {
         let message = |error: &dyn std::fmt::Display| error.to_string();
-        let references = parse::references(document);
-        let snapshot = self.cluster.snapshot(document.namespace(), &references).await;
-        let mut snapshot = snapshot.map_err(|error| message(&error))?;
         let definitions =
             application_revision::definitions(&self.cluster, object, document.namespace()).await?;
-        application_revision::insert(&definitions, document, &mut snapshot);
-        let registered = parse::registered(document, &snapshot);
+        let by = ReadBy::Recorded(&definitions);
+        let snapshot = self.cluster.application(document.namespace(), document, by).await;
+        let mut snapshot = snapshot.map_err(|error| message(&error))?;
+        let registered = parse::registered(snapshot.as_transformed(document), &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(|error| message(&error))?;
         Ok(snapshot)
     }
