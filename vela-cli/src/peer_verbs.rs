@@ -92,11 +92,6 @@ const VERBS: &[Verb] = &[
         Absence::NotYet,
         "`vela up -f` and `vela delete -f` apply and delete any objects on the cluster of the kubeconfig",
     ),
-    (
-        "policy",
-        Absence::NotYet,
-        "`vela dry-run FILE` shows the objects with the policies of the application applied",
-    ),
     ("provider", Absence::NotYet, "the workflow step `apply-terraform-provider` stores a provider"),
     (
         "ql",

@@ -39,6 +39,8 @@ mod kustomize;
 mod offline;
 #[path = "cli/operators.rs"]
 mod operators;
+#[path = "cli/policies.rs"]
+mod policies;
 #[path = "cli/pty.rs"]
 mod pty;
 #[path = "cli/rollout.rs"]

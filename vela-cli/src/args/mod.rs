@@ -20,6 +20,7 @@ pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Auth, Dashboard, Grant, Install, Uninstall};
+pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
@@ -38,6 +39,7 @@ mod format;
 mod init;
 mod inspect;
 mod installing;
+mod policy;
 mod ports;
 mod simulated;
 mod system;
@@ -155,6 +157,9 @@ pub(crate) enum Command {
     /// Suspend, resume, end, restart and look into the workflows of applications
     #[command(subcommand)]
     Workflow(Workflow),
+    /// Show what became of the policies of an application, and what they would change
+    #[command(subcommand)]
+    Policy(Policy),
     /// Foresee, follow, pause and resume rollouts in batches
     #[command(subcommand)]
     Rollout(Rollout),

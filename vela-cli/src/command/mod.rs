@@ -15,6 +15,7 @@ mod init;
 mod install;
 mod logs;
 mod ls;
+mod policy;
 mod port_forward;
 mod revision;
 mod rollback;
@@ -65,6 +66,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Workloads(args) => types::run(DefinitionKind::Workload, &args, None, &global, screen),
         Command::Scopes(args) => types::run(DefinitionKind::Scope, &args, None, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),
+        Command::Policy(args) => policy::run(&args, &global, screen),
         Command::Workflow(args) => workflow::run(&args, &global, screen),
         Command::Rollout(args) => rollout::run(&args, &global, screen),
         Command::Sandbox(args) => sandbox::run(&args, screen),

@@ -1,0 +1,109 @@
+//! Policies that change applications: what they would change, what became of them, and their mistakes at their places.
+
+use serde_json::Value;
+
+use crate::Person;
+
+const DEFINITIONS: &str = r#"apiVersion: core.oam.dev/v1beta1
+kind: PolicyDefinition
+metadata: {name: mirror}
+spec:
+  scope: Application
+  schematic:
+    cue:
+      template: |
+        output: {
+          components: [for one in context.appComponents {
+            name: one.name
+            type: one.type
+            properties: image: parameter.registry + "/" + one.properties.image
+          }]
+          labels: mirrored: "yes"
+        }
+        parameter: registry: string
+---
+apiVersion: core.oam.dev/v1beta1
+kind: PolicyDefinition
+metadata: {name: audit}
+spec:
+  scope: Application
+  global: true
+  schematic:
+    cue:
+      template: |
+        output: annotations: "example.com/audited": context.appName
+        parameter: {}
+"#;
+
+const APPLICATION: &str = "apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: shop}
+spec:
+  components:
+  - {name: front, type: webservice, properties: {image: nginx}}
+  policies:
+  - {name: ours, type: mirror, properties: {registry: registry.local}}
+  - {name: keep, type: garbage-collect}
+";
+
+#[test]
+fn what_policies_would_change_is_told_offline() {
+    let person = Person::new();
+    let (definitions, app) =
+        (person.write("policies.yaml", DEFINITIONS), person.write("app.yaml", APPLICATION));
+    let said = person.types(&["policy", "dry-run", "--offline", "-d", &definitions, &app]).ok();
+    let expected = "Application default/shop:\n\n\
+        audit (audit, global) changes 1 annotation:\n\
+        \x20 + metadata.annotations: {\"example.com/audited\":\"shop\"}\n\n\
+        ours (mirror, explicit) changes spec, 1 label:\n\
+        \x20 + metadata.labels: {\"mirrored\":\"yes\"}\n\
+        \x20 ~ spec.components[front].properties.image: \"nginx\" → \"registry.local/nginx\"\n";
+    assert_eq!(said.out, expected);
+    let said = person.types(&[
+        "policy",
+        "dry-run",
+        "--offline",
+        "-d",
+        &definitions,
+        &app,
+        "--outcome",
+        "-o",
+        "json",
+    ]);
+    let left: Value = serde_json::from_str(&said.ok().out).unwrap();
+    assert_eq!(left["spec"]["components"][0]["properties"]["image"], "registry.local/nginx");
+    assert_eq!(left["metadata"]["labels"]["mirrored"], "yes");
+    let said = person.types(&["dry-run", "--offline", "-d", &definitions, &app]).ok();
+    assert!(said.out.contains("image: registry.local/nginx"), "{}", said.out);
+    assert!(!person.path("vela").exists(), "no sandbox is made");
+
+    person.write("bad.yaml", APPLICATION.replace("registry: registry", "registri: registry"));
+    for verb in [&["policy", "dry-run"][..], &["dry-run"]] {
+        let words = [verb, &["--offline", "-d", &definitions, "bad.yaml"]].concat();
+        person
+            .types(&words)
+            .fails(1, &["bad.yaml:8:", "parameter.registry must be given", "did you mean \"registry\"?"]);
+    }
+    person
+        .types(&["policy", "dry-run", "--offline", "shop"])
+        .fails(1, &["\"shop\" names an application of a cluster", "-f app.yaml"]);
+}
+
+#[test]
+fn what_became_of_policies_is_listed() {
+    let person = Person::new();
+    let (definitions, app) =
+        (person.write("policies.yaml", DEFINITIONS), person.write("app.yaml", APPLICATION));
+    person.types(&["up", &definitions, &app]).ok();
+    let said = person.types(&["policy", "view", "shop"]).ok();
+    let lines: Vec<Vec<&str>> = said.out.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[1][..5], ["audit", "audit", "global", "yes", "1"]);
+    assert_eq!(lines[2], ["ours", "mirror", "explicit", "yes", "spec,", "1", "label"]);
+    assert_eq!(lines[3], ["keep", "garbage-collect", "explicit"]);
+    assert_eq!(person.types(&["policy", "view", "shop", "-o", "name"]).ok().out, "audit\nours\nkeep\n");
+    let said = person.types(&["policy", "dry-run", "shop"]).ok();
+    assert!(said.out.contains("\"nginx\" → \"registry.local/nginx\""), "{}", said.out);
+    let said = person.types(&["status", "shop", "-o", "json"]).ok();
+    assert!(said.out.contains("appliedApplicationPolicies"), "{}", said.out);
+    person.types(&["policy", "view", "shp"]).fails(1, &["there is no application \"shp\"", "vela ls -A"]);
+}
