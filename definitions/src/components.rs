@@ -77,6 +77,14 @@ pub(crate) const COMPONENTS: &[Definition] = &[
         HARBOR,
     ),
     component(
+        "helmchart",
+        "Installs a Helm chart through Flux, which has to be in the cluster.",
+        include_str!("../components/helmchart.cue"),
+        Some(("helm.toolkit.fluxcd.io/v2", "HelmRelease")),
+        "helmreleases.helm.toolkit.fluxcd.io",
+        UNREAD,
+    ),
+    component(
         "k8s-objects",
         "Applies Kubernetes objects as they are.",
         include_str!("../components/k8s-objects.cue"),

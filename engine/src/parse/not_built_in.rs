@@ -4,13 +4,8 @@
 const INSTEAD: &[(&str, &str)] = &[
     (
         "helm",
-        "it is a definition of upstream's addon fluxcd; give a ComponentDefinition with `schematic.helm`, or the objects of the \
-         chart in a component of type \"k8s-objects\"",
-    ),
-    (
-        "helmchart",
-        "charts are not rendered here; give a ComponentDefinition with `schematic.helm`, or the objects of the chart in a \
-         component of type \"k8s-objects\"",
+        "it is a definition of upstream's addon fluxcd; the built-in type \"helmchart\" makes the same objects of Flux, and a \
+         ComponentDefinition with `schematic.helm` makes a type of one chart",
     ),
     (
         "kustomize",

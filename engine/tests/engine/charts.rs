@@ -74,3 +74,74 @@ fn a_configuration_keeps_what_the_trait_of_a_release_refers_to() {
     assert_eq!(referred(json!({"workloadRef": charted()})), charted());
     assert_eq!(referred(json!({}))["kind"], "HelmRelease", "its chart is unknown");
 }
+
+/// An application with one component of the built-in type.
+fn built_in(properties: &Json) -> Result<Vec<Json>, String> {
+    let mut snapshot = Snapshot::default();
+    let definition = vela_definitions::builtin().iter().find(|one| one.name == "helmchart").unwrap();
+    snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
+    let application = Document::from_object(json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop", "namespace": "dev"},
+        "spec": {"components": [{"name": "demo", "type": "helmchart", "properties": properties}]},
+    }));
+    let rendered = vela_engine::dry_run::render(&application, &snapshot, &Templates::new());
+    let rendered = rendered.map_err(|found| found.to_string())?;
+    let State::Ready(objects) = &rendered.components()[0].state else { panic!("waits") };
+    Ok(objects.iter().map(|object| object.object.clone()).collect())
+}
+
+#[test]
+fn a_built_in_chart_is_a_release_of_flux() {
+    let made = built_in(&json!({
+        "chart": {"source": "podinfo", "repoURL": "https://charts.example.com/podinfo", "version": "6.11.1"},
+        "release": {"name": "info", "namespace": "default"},
+        "values": {"replicaCount": 2, "resources": {"limits": {"cpu": "100m"}}},
+        "valuesFrom": [{"kind": "Secret", "name": "more"}],
+        "options": {"createNamespace": true, "includeCRDs": false, "skipTests": false},
+    }))
+    .unwrap();
+    assert_eq!(made[0]["metadata"]["name"], "demo");
+    assert_eq!(
+        made[0]["spec"],
+        json!({
+            "interval": "5m", "releaseName": "info", "targetNamespace": "default",
+            "chart": {"spec": {
+                "chart": "podinfo", "version": "6.11.1", "sourceRef": {"kind": "HelmRepository", "name": "demo"},
+            }},
+            "install": {"createNamespace": true, "crds": "Skip"}, "upgrade": {"crds": "Skip"}, "test": {"enable": true},
+            "values": {"replicaCount": 2, "resources": {"limits": {"cpu": "100m"}}},
+            "valuesFrom": [{"kind": "Secret", "name": "more", "valuesKey": "values.yaml", "optional": false}],
+        })
+    );
+    assert_eq!(made[1]["kind"], "HelmRepository");
+    assert_eq!(made[1]["spec"], json!({"interval": "5m", "url": "https://charts.example.com/podinfo"}));
+}
+
+#[test]
+fn a_chart_of_a_registry_is_split_into_address_and_name() {
+    let made = built_in(
+        &json!({"chart": {"source": "oci://registry.example.com/charts/podinfo", "secret": "login"}}),
+    );
+    let made = made.unwrap();
+    assert_eq!(made[0]["spec"]["chart"]["spec"]["chart"], "podinfo");
+    assert_eq!(
+        (&made[0]["spec"]["releaseName"], &made[0]["spec"]["install"]["crds"]),
+        (&json!("demo"), &json!("Create"))
+    );
+    let expected = json!({
+        "interval": "5m", "url": "oci://registry.example.com/charts", "type": "oci", "secretRef": {"name": "login"},
+    });
+    assert_eq!(made[1]["spec"], expected);
+}
+
+#[test]
+fn a_chart_that_flux_cannot_take_is_refused() {
+    for (chart, expected) in [
+        (json!({"source": "podinfo"}), "chart.repoURL must be given"),
+        (json!({"source": "https://example.com/podinfo-6.tgz"}), "Flux takes no archive by its address"),
+        (json!({"source": "./podinfo"}), "the cluster sees no files of yours"),
+    ] {
+        let report = built_in(&json!({"chart": chart})).unwrap_err();
+        assert!(report.contains(expected), "{chart}: {report}");
+    }
+}

@@ -36,7 +36,7 @@ impl Rule {
 }
 
 /// The kinds of Kubernetes, and those of others that are judged by more than their condition `Ready`.
-const TABLE: [Rule; 16] = [
+const TABLE: [Rule; 17] = [
     Rule::new("", "PersistentVolumeClaim", resources::claim),
     Rule::new("", "Pod", workloads::pod),
     Rule::new("", "ReplicationController", workloads::replica_set),
@@ -53,6 +53,8 @@ const TABLE: [Rule; 16] = [
     Rule::new("extensions", "DaemonSet", workloads::daemon_set),
     Rule::new("extensions", "Deployment", workloads::deployment),
     Rule::new("extensions", "ReplicaSet", workloads::replica_set),
+    // Flux reports it at once; without a report Flux has not seen the release, or is not there.
+    Rule::new("helm.toolkit.fluxcd.io", "HelmRelease", resources::reports_ready),
 ];
 
 /// Judges an object. `more` are the rules of kinds that are not known here; they come first.

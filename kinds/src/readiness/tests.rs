@@ -310,6 +310,15 @@ fn what_runs_no_pods_has_rules_too() {
             (none(), of(&[("Ready", "True", "Ready", "up to date")]), Current, "up to date"),
         ],
     );
+    check(
+        "helm.toolkit.fluxcd.io/v2",
+        "HelmRelease",
+        &good,
+        &[
+            (none(), none(), InProgress, "its controller has not reported yet"),
+            (none(), of(&[("Ready", "True", "InstallSucceeded", "installed")]), Current, "installed"),
+        ],
+    );
 }
 
 #[test]
