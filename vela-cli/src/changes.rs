@@ -9,6 +9,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream, SelectAll};
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;
+use kube::discovery::Scope;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
@@ -46,12 +47,36 @@ pub(crate) enum Change {
     /// The object is there, or is other than it was.
     There(Key, Value),
     Gone(Key),
+    /// Everything that is there was told by one of the watches.
+    Listed,
     /// The connection is lost, for this reason; it is tried again.
     Lost(String),
 }
 
+/// Which objects a watch is about.
+pub(crate) struct Watched<'a> {
+    pub(crate) api_version: &'a str,
+    pub(crate) kind: &'a str,
+    /// Of all namespaces where it is none.
+    pub(crate) namespace: Option<&'a str>,
+    /// The fields that select some of them, as the API server takes them.
+    pub(crate) fields: Option<String>,
+}
+
+impl<'a> Watched<'a> {
+    /// One object.
+    pub(crate) fn one(api_version: &'a str, kind: &'a str, namespace: &'a str, name: &str) -> Self {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        Self { api_version, kind, namespace, fields: Some(format!("metadata.name={name}")) }
+    }
+}
+
 enum Message {
     Change(Change),
+    /// A watch has told everything that is there, for the first time or anew.
+    Listed {
+        is_first: bool,
+    },
     Broken(watcher::Error),
 }
 
@@ -59,6 +84,8 @@ enum Message {
 pub(crate) struct Changes<'a> {
     cluster: &'a Cluster,
     streams: SelectAll<BoxStream<'static, Message>>,
+    /// Watches that have not told everything that is there.
+    unlisted: usize,
     /// A lost connection is told once.
     is_lost: bool,
 }
@@ -72,18 +99,30 @@ impl<'a> Changes<'a> {
         name: Option<&str>,
         known: &[Key],
     ) -> Result<Self> {
+        let fields = name.map(|name| format!("metadata.name={name}"));
+        let watched = kinds.iter().map(|(api_version, kind)| Watched {
+            api_version,
+            kind,
+            namespace,
+            fields: fields.clone(),
+        });
+        Self::of_all(cluster, &watched.collect::<Vec<_>>(), known).await
+    }
+
+    /// Of everything that is watched.
+    pub(crate) async fn of_all(cluster: &'a Cluster, watched: &[Watched<'_>], known: &[Key]) -> Result<Self> {
         let mut streams = SelectAll::new();
-        for (api_version, kind) in kinds {
-            let (resource, _) = cluster.kind(api_version, kind).await?;
+        for Watched { api_version, kind, namespace, fields } in watched {
+            let (resource, scope) = cluster.kind(api_version, kind).await?;
             let client = cluster.client().clone();
-            let api: Api<DynamicObject> = match namespace {
-                Some(namespace) => Api::namespaced_with(client, namespace, &resource),
-                None => Api::all_with(client, &resource),
+            let api: Api<DynamicObject> = match (scope, namespace) {
+                (Scope::Namespaced, Some(namespace)) => Api::namespaced_with(client, namespace, &resource),
+                _ => Api::all_with(client, &resource),
             };
             let api = api.inner().map_err(|error| cluster.failure(&format!("watch {kind}"), &error))?;
             let config = watcher::Config::default();
-            let config = match name {
-                Some(name) => config.fields(&format!("metadata.name={name}")),
+            let config = match fields {
+                Some(fields) => config.fields(fields),
                 None => config,
             };
             let mut listed = Listed::new(api_version, kind, known);
@@ -92,7 +131,12 @@ impl<'a> Changes<'a> {
                 .flat_map(move |event| stream::iter(listed.take(event)));
             streams.push(messages.boxed());
         }
-        Ok(Self { cluster, streams, is_lost: false })
+        Ok(Self { cluster, unlisted: watched.len(), streams, is_lost: false })
+    }
+
+    /// Has every watch told all that is there?
+    pub(crate) fn is_whole(&self) -> bool {
+        self.unlisted == 0
     }
 
     /// The next change; an error where the cluster refuses to tell any.
@@ -102,6 +146,11 @@ impl<'a> Changes<'a> {
                 Message::Change(change) => {
                     self.is_lost = false;
                     return Ok(change);
+                }
+                Message::Listed { is_first } => {
+                    self.is_lost = false;
+                    self.unlisted -= usize::from(is_first);
+                    return Ok(Change::Listed);
                 }
                 Message::Broken(error) => {
                     if let Some(refusal) = refusal(&error) {
@@ -121,7 +170,7 @@ impl<'a> Changes<'a> {
 fn refusal(error: &watcher::Error) -> Option<&kube::Error> {
     match error {
         watcher::Error::InitialListFailed(error) | watcher::Error::WatchStartFailed(error) => match error {
-            kube::Error::Api(status) if [401, 403, 404].contains(&status.code) => Some(error),
+            kube::Error::Api(status) if [401, 403, 404, 405].contains(&status.code) => Some(error),
             _ => None,
         },
         _ => None,
@@ -135,13 +184,14 @@ struct Listed {
     /// What was there before the list that is under way.
     former: BTreeSet<Key>,
     known: BTreeSet<Key>,
+    is_whole: bool,
 }
 
 impl Listed {
     fn new(api_version: &str, kind: &str, known: &[Key]) -> Self {
         let known = known.iter().filter(|key| key.api_version == api_version && key.kind == kind);
         let (former, known) = (BTreeSet::new(), known.cloned().collect());
-        Self { api_version: api_version.to_owned(), kind: kind.to_owned(), former, known }
+        Self { api_version: api_version.to_owned(), kind: kind.to_owned(), former, known, is_whole: false }
     }
 
     fn key(&self, object: &DynamicObject) -> Key {
@@ -173,7 +223,9 @@ impl Listed {
             Ok(watcher::Event::InitDone) => {
                 let former = std::mem::take(&mut self.former).into_iter();
                 let gone = former.filter(|key| !self.known.contains(key));
-                gone.map(|key| Message::Change(Change::Gone(key))).collect()
+                let gone = gone.map(|key| Message::Change(Change::Gone(key)));
+                let is_first = !std::mem::replace(&mut self.is_whole, true);
+                gone.chain([Message::Listed { is_first }]).collect()
             }
             Ok(watcher::Event::Delete(object)) => {
                 let key = self.key(&object);

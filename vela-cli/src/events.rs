@@ -24,12 +24,24 @@ pub(crate) struct Event {
 /// The events of the object of this kind and name.
 pub(crate) async fn of(cluster: &Cluster, namespace: &str, kind: &str, name: &str) -> Result<Vec<Event>> {
     let api = cluster.api("v1", "Event", Some(namespace)).await?;
-    let fields = format!("involvedObject.kind={kind},involvedObject.name={name}");
-    let list = api.list(&ListParams::default().fields(&fields).limit(MOST)).await;
+    let list = api.list(&ListParams::default().fields(&fields(kind, name)).limit(MOST)).await;
     let list = list.map_err(|error| cluster.failure(&format!("list events of {kind} {name}"), &error))?;
-    let mut events: Vec<Event> = list.items.iter().map(|object| Event::read(&json!(object))).collect();
+    Ok(sorted(list.items.iter().map(|object| Event::read(&json!(object))).collect()))
+}
+
+/// The fields that select the events of an object.
+pub(crate) fn fields(kind: &str, name: &str) -> String {
+    format!("involvedObject.kind={kind},involvedObject.name={name}")
+}
+
+/// What objects of the kind Event tell, the newest first.
+pub(crate) fn read<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<Event> {
+    sorted(objects.map(Event::read).collect())
+}
+
+fn sorted(mut events: Vec<Event>) -> Vec<Event> {
     events.sort_by(|a, b| b.last.cmp(&a.last));
-    Ok(events)
+    events
 }
 
 impl Event {

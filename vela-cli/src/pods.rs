@@ -16,7 +16,7 @@ const AT_ONCE: usize = 8;
 /// Objects of one application that are looked at.
 const MOST_OBJECTS: usize = 2_000;
 /// What stands between workloads and pods.
-const BETWEEN: [(&str, &str); 2] = [("apps/v1", "ReplicaSet"), ("batch/v1", "Job")];
+pub(crate) const BETWEEN: [(&str, &str); 2] = [("apps/v1", "ReplicaSet"), ("batch/v1", "Job")];
 
 /// A pod of an application.
 pub(crate) struct Pod {
@@ -41,10 +41,33 @@ impl Pod {
     }
 }
 
+/// What the pods of an application are found by.
+pub(crate) struct Owners {
+    /// The uid of each object of the application, and its component.
+    components: HashMap<String, String>,
+    /// Where its objects are.
+    pub(crate) namespaces: BTreeSet<String>,
+}
+
 /// The pods of an Application or ApplicationConfiguration, in the order of components and names.
 pub(crate) async fn of(cluster: &Cluster, application: &Value) -> Result<Vec<Pod>> {
+    let owners = owners(cluster, application).await?;
+    let (mut between, mut pods) = (Vec::new(), Vec::new());
+    for namespace in &owners.namespaces {
+        for (api_version, kind) in BETWEEN {
+            let found = cluster.list(api_version, kind, Some(namespace)).await?;
+            between.extend(found.into_iter().map(|object| json!(object)));
+        }
+        let found = cluster.list("v1", "Pod", Some(namespace)).await?;
+        pods.extend(found.into_iter().map(|object| json!(object)));
+    }
+    Ok(owned(&owners, between.iter(), pods.iter()))
+}
+
+/// The objects that an Application or ApplicationConfiguration names.
+pub(crate) async fn owners(cluster: &Cluster, application: &Value) -> Result<Owners> {
     let namespace = text(application, "/metadata/namespace");
-    let mut owners: HashMap<String, String> = HashMap::new();
+    let mut components: HashMap<String, String> = HashMap::new();
     let mut namespaces: BTreeSet<String> = BTreeSet::from([namespace.to_owned()]);
     let mut next = references(application, namespace);
     // What an object of the v1alpha2 form became is named in its status.
@@ -59,7 +82,7 @@ pub(crate) async fn of(cluster: &Cluster, application: &Value) -> Result<Vec<Pod
             let (Some(object), component) = one? else { continue };
             let object = json!(object);
             let named = object["metadata"]["labels"][labels::APP_COMPONENT].as_str().unwrap_or(&component);
-            owners.insert(text(&object, "/metadata/uid").to_owned(), named.to_owned());
+            components.insert(text(&object, "/metadata/uid").to_owned(), named.to_owned());
             namespaces.insert(text(&object, "/metadata/namespace").to_owned());
             let children = object.pointer("/status/resources").and_then(Value::as_array);
             let place = text(&object, "/metadata/namespace");
@@ -67,26 +90,30 @@ pub(crate) async fn of(cluster: &Cluster, application: &Value) -> Result<Vec<Pod
         }
         next = inner;
     }
-    let mut pods = Vec::new();
-    for namespace in namespaces.iter().filter(|name| !name.is_empty()) {
-        for (api_version, kind) in BETWEEN {
-            for object in cluster.list(api_version, kind, Some(namespace)).await? {
-                let object = json!(object);
-                if let Some(component) = owner(&object, &owners) {
-                    owners.insert(text(&object, "/metadata/uid").to_owned(), component);
-                }
-            }
-        }
-        for pod in cluster.list("v1", "Pod", Some(namespace)).await? {
-            let object = json!(pod);
-            let by_itself = owners.get(text(&object, "/metadata/uid")).cloned();
-            if let Some(component) = owner(&object, &owners).or(by_itself) {
-                pods.push(Pod { component, object });
-            }
+    namespaces.remove("");
+    Ok(Owners { components, namespaces })
+}
+
+/// Those of the pods that belong to an application, through what stands between or by themselves.
+pub(crate) fn owned<'a>(
+    owners: &Owners,
+    between: impl Iterator<Item = &'a Value>,
+    pods: impl Iterator<Item = &'a Value>,
+) -> Vec<Pod> {
+    let mut components = owners.components.clone();
+    for object in between {
+        if let Some(component) = owner(object, &owners.components) {
+            components.insert(text(object, "/metadata/uid").to_owned(), component);
         }
     }
+    let pod = |object: &Value| {
+        let by_itself = components.get(text(object, "/metadata/uid")).cloned();
+        let component = owner(object, &components).or(by_itself)?;
+        Some(Pod { component, object: object.clone() })
+    };
+    let mut pods: Vec<Pod> = pods.filter_map(pod).collect();
     pods.sort_by(|a, b| (&a.component, a.name()).cmp(&(&b.component, b.name())));
-    Ok(pods)
+    pods
 }
 
 /// The component of what owns an object.

@@ -1,9 +1,12 @@
 //! An application's objects as a tree: what it became, how each part is, and which part of the manifest made it.
 
+use std::collections::BTreeSet;
+
 use futures::StreamExt;
 use serde_json::{Value, json};
 use vela_crds::labels;
 
+use crate::changes::Key;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::health::{self, Health};
@@ -18,6 +21,8 @@ const MOST_OBJECTS: usize = 2_000;
 /// One line of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
+    /// Empty where it is no object of the cluster.
+    pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -111,6 +116,7 @@ fn components(application: &Value) -> Vec<Node> {
         let name = text(component, "/name");
         let service = services.iter().find(|service| text(service, "/name") == name);
         Node {
+            api_version: String::new(),
             kind: "component".to_owned(),
             namespace: String::new(),
             name: name.to_owned(),
@@ -151,6 +157,7 @@ async fn configuration(cluster: &Cluster, object: &Value, namespace: &str) -> Re
     let mut nodes = Vec::new();
     for entry in object.pointer("/status/workloads").and_then(Value::as_array).unwrap_or(&none) {
         let mut component = Node {
+            api_version: String::new(),
             kind: "component".to_owned(),
             namespace: String::new(),
             name: text(entry, "/componentName").to_owned(),
@@ -191,6 +198,7 @@ type Found = (Reference, Option<Value>);
 async fn found(cluster: &Cluster, (reference, object): &Found) -> Result<Node> {
     let Some(object) = object else {
         return Ok(Node {
+            api_version: reference.api_version.clone(),
             kind: reference.kind.clone(),
             namespace: reference.namespace.clone(),
             name: reference.name.clone(),
@@ -205,9 +213,14 @@ async fn found(cluster: &Cluster, (reference, object): &Found) -> Result<Node> {
     for (reference, child) in fetch(cluster, references(object, "/status/resources", namespace)).await? {
         parent.children.push(match child {
             Some(child) => node(&child, origin(&child)),
-            None => {
-                Node { health: Health::Missing, name: reference.name, ..node(&Value::Null, String::new()) }
-            }
+            None => Node {
+                health: Health::Missing,
+                api_version: reference.api_version,
+                kind: reference.kind,
+                namespace: reference.namespace,
+                name: reference.name,
+                ..node(&Value::Null, String::new())
+            },
         });
     }
     Ok(parent)
@@ -245,6 +258,7 @@ fn origin(object: &Value) -> String {
 fn node(object: &Value, origin: String) -> Node {
     let (health, message) = health::judge(object);
     Node {
+        api_version: text(object, "/apiVersion").to_owned(),
         kind: text(object, "/kind").to_owned(),
         namespace: text(object, "/metadata/namespace").to_owned(),
         name: text(object, "/metadata/name").to_owned(),
@@ -267,6 +281,18 @@ impl Node {
     /// The worst health of this node and of everything below it.
     pub(crate) fn worst(&self) -> Health {
         worst(self)
+    }
+
+    /// What names the objects of the cluster that the tree has.
+    pub(crate) fn keys(&self) -> BTreeSet<Key> {
+        let below = self.children.iter().flat_map(Self::keys);
+        let key = Key {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            api_version: self.api_version.clone(),
+        };
+        below.chain([key].into_iter().filter(|key| !key.api_version.is_empty())).collect()
     }
 
     /// The tree without what was told already.

@@ -142,7 +142,9 @@ pub(crate) fn answers() -> Vec<(&'static str, String)> {
     let json_answer = |value: Value| answer("200 OK\r\ncontent-type: application/json", &value.to_string());
     let text = |text: String| answer("200 OK\r\ncontent-type: application/json", &text);
     let list = |kind: &str, version: &str, items: Value| {
-        json_answer(json!({"kind": kind, "apiVersion": version, "metadata": {}, "items": items}))
+        json_answer(
+            json!({"kind": kind, "apiVersion": version, "metadata": {"resourceVersion": "5"}, "items": items}),
+        )
     };
     let application = json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop", "namespace": "default"}, "spec": {"components": []},

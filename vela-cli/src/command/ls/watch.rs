@@ -120,7 +120,7 @@ pub(super) async fn follow(
                 Change::There(key, value) if view.is_asked_for(&value) => {
                     pending.insert(key, Some(value));
                 }
-                Change::There(..) => {}
+                Change::There(..) | Change::Listed => {}
                 Change::Gone(key) => {
                     pending.insert(key, None);
                 }

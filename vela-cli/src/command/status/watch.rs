@@ -60,7 +60,7 @@ pub(super) async fn follow(
                     screen.say(&format!("{kind} {name} was deleted."));
                     return Ok(());
                 }
-                Change::There(..) | Change::Gone(_) => {}
+                Change::There(..) | Change::Gone(_) | Change::Listed => {}
                 Change::Lost(why) => screen.say(&format!("The watch is lost and begins again: {why}")),
             },
             () = sleep_until(due) => {

@@ -1,22 +1,25 @@
 //! `vela top`: looks into applications on the whole terminal. It only reads.
 //!
-//! [`model`] knows what is shown and what keys do, [`view`] makes lines of it, [`read`] asks the cluster. Here is the loop
-//! between them: one request for the current page at a time, at a bounded rate, and none for pages that were left.
+//! [`model`] knows what is shown and what keys do, [`view`] makes lines of it, [`read`] asks the cluster, [`follow`] watches it.
+//! Here is the loop between them: the current page is followed, at a bounded rate, and none that was left.
 
+mod follow;
 mod model;
 mod read;
 #[cfg(test)]
 mod tests;
 mod view;
 
+use std::convert::Infallible;
 use std::io::IsTerminal as _;
 use std::task::Poll;
-use std::time::Duration;
 
 use futures::future::LocalBoxFuture;
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::Instant;
 
-use self::model::{Content, Effect, State};
+use self::follow::{LEAST_PAUSE, News, follow};
+use self::model::{Effect, Page, State};
 use self::read::Reader;
 use super::sandbox::stop_asked;
 use crate::args::{Global, Top};
@@ -25,12 +28,8 @@ use crate::screen::{FullScreen, Input, Screen};
 use crate::session::{Purpose, Session, block_on_threads};
 use crate::terminal;
 
-/// How long a page stays before it is read again.
-const READ_EVERY: Duration = Duration::from_secs(2);
-/// The least time between two reads, however many keys are pressed.
-const LEAST_PAUSE: Duration = Duration::from_millis(200);
-/// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// News that wait to be shown: there is one page, and the next of it waits for the screen.
+const MOST_NEWS: usize = 1;
 
 pub(crate) fn run(args: &Top, global: &Global, screen: &mut Screen) -> Result<()> {
     if !terminal::is_there() || !std::io::stdout().is_terminal() {
@@ -68,12 +67,7 @@ async fn show(session: &Session, args: &Top) -> Result<()> {
         return stopped;
     }
     let mut screen = FullScreen::enter()?;
-    let mut reading = Reading {
-        reader: &reader,
-        under_way: None,
-        began: Instant::now(),
-        next: Instant::now() + READ_EVERY,
-    };
+    let mut following = Following::begin(&reader, state.page(), Instant::now());
     loop {
         screen.draw(&view::lines(&mut state, &place, screen.size()?))?;
         tokio::select! {
@@ -81,51 +75,49 @@ async fn show(session: &Session, args: &Top) -> Result<()> {
                 Input::Resized => {}
                 Input::Key(key) => match state.act(key) {
                     Effect::Show => {}
-                    Effect::Read => reading.again(),
+                    Effect::Read => following = following.other(state.page()),
                     Effect::End => return Ok(()),
                 },
             },
-            content = reading.content(&state) => match content {
-                Ok(content) => state.take(content),
-                Err(failure) => state.fail(failure.texts().join(" ")),
-            },
+            News { content, problem } = following.news() => {
+                content.into_iter().for_each(|content| state.take(content));
+                problem.into_iter().for_each(|problem| state.fail(problem));
+            }
             stopped = &mut stop => return stopped,
         }
     }
 }
 
-/// The reads of the current page.
-struct Reading<'a> {
+/// The current page while it is followed.
+struct Following<'a> {
     reader: &'a Reader<'a>,
-    under_way: Option<LocalBoxFuture<'a, Result<Content>>>,
+    work: LocalBoxFuture<'a, Infallible>,
+    news: Receiver<News>,
     began: Instant,
-    next: Instant,
 }
 
-impl<'a> Reading<'a> {
-    /// Reads soon. A read under way is dropped: its page was left, or its answer would be older than the one that is asked for.
-    fn again(&mut self) {
-        self.under_way = None;
-        self.next = self.began + LEAST_PAUSE;
+impl<'a> Following<'a> {
+    fn begin(reader: &'a Reader<'a>, page: &Page, at: Instant) -> Self {
+        let (sender, news) = channel(MOST_NEWS);
+        let page = page.clone();
+        let work = async move {
+            tokio::time::sleep_until(at).await;
+            follow(reader, &page, &sender).await
+        };
+        Self { reader, work: Box::pin(work), news, began: at }
     }
 
-    /// What is read next. It goes on where it was when the caller looks at something else meanwhile.
-    async fn content(&mut self, state: &State) -> Result<Content> {
-        if self.under_way.is_none() {
-            tokio::time::sleep_until(self.next).await;
-            self.began = Instant::now();
+    /// Follows a page from its beginning, and the former one no more.
+    fn other(self, page: &Page) -> Self {
+        Self::begin(self.reader, page, Instant::now().max(self.began + LEAST_PAUSE))
+    }
+
+    /// What is new. It goes on where it was when the caller looks at something else meanwhile.
+    async fn news(&mut self) -> News {
+        tokio::select! {
+            biased;
+            Some(news) = self.news.recv() => news,
+            never = &mut self.work => match never {},
         }
-        let (reader, page) = (self.reader, state.page().clone());
-        let request = self.under_way.get_or_insert_with(|| {
-            let work = async move { reader.read(&page).await };
-            Box::pin(async move {
-                let late = || Error::cluster(format!("no answer for {} s", PATIENCE.as_secs())).into();
-                tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(late()))
-            })
-        });
-        let content = request.await;
-        self.under_way = None;
-        self.next = Instant::now() + READ_EVERY;
-        content
     }
 }

@@ -1,6 +1,7 @@
 //! A page of `vela top` → its rows, by the readers of `ls`, `status` and `logs`. Every text of the cluster is harmless here.
 
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use jiff::Timestamp;
 use kube::api::LogParams;
 use serde_json::Value;
@@ -20,7 +21,10 @@ use crate::steps::whole_seconds;
 use crate::tree::{self, Node};
 
 /// The last lines of a log that are read.
-const LOG_LINES: u16 = 500;
+pub(super) const LOG_LINES: usize = 500;
+/// Why the sandbox has no log.
+pub(super) const SIMULATED: &str =
+    "The pods of the sandbox are simulated: no container runs, and none writes a log.";
 /// Characters of a text that are shown of it.
 const LONGEST: usize = 4_000;
 
@@ -46,7 +50,10 @@ impl Reader<'_> {
 
     async fn applications(&self) -> Result<Content> {
         let namespace = (!self.all_namespaces).then(|| self.cluster.namespace());
-        let applications = ls::read(self.cluster, namespace).await?;
+        Ok(self.of_applications(&ls::read(self.cluster, namespace).await?))
+    }
+
+    pub(super) fn of_applications(&self, applications: &[Value]) -> Content {
         let mut heading = vec!["APP", "PHASE", "HEALTH", "COMPONENTS", "STATUS", "CREATED"];
         if self.all_namespaces {
             heading.insert(0, "NAMESPACE");
@@ -74,15 +81,15 @@ impl Reader<'_> {
             let events = Some(Page::Events(object.clone()));
             Row { id, cells, below: Some(Page::Objects(object)), events, log: None }
         });
-        Ok(Content {
+        Content {
             rows: rows.collect(),
             long: heading.len() - 2,
             heading,
             empty: clean(&format!("There is no application in {place}.")),
-        })
+        }
     }
 
-    async fn application(&self, object: &Object) -> Result<Value> {
+    pub(super) async fn application(&self, object: &Object) -> Result<Value> {
         let Object { api_version, kind, namespace, name } = object;
         let found = self.cluster.get(api_version, kind, Some(namespace), name).await?;
         let mut found = serde_json::json!(
@@ -95,63 +102,104 @@ impl Reader<'_> {
     }
 
     async fn objects(&self, application: &Object) -> Result<Content> {
-        let tree = tree::read(self.cluster, &self.application(application).await?).await?;
-        let mut rows = Vec::new();
-        let whole = Place { application, component: None, depth: 0 };
-        flatten(&tree, &whole, &mut rows);
-        let heading = vec!["OBJECT", "HEALTH", "ORIGIN", "MESSAGE"];
-        Ok(Content { heading, long: 3, rows, empty: String::new() })
+        Ok(of_tree(application, &self.tree(application).await?))
+    }
+
+    pub(super) async fn tree(&self, application: &Object) -> Result<Node> {
+        tree::read(self.cluster, &self.application(application).await?).await
     }
 
     async fn pods(&self, application: &Object, component: Option<&str>) -> Result<Content> {
         let all = pods::of(self.cluster, &self.application(application).await?).await?;
-        let wanted = all.iter().filter(|pod| component.is_none_or(|wanted| pod.component == wanted));
-        let heading = vec!["POD", "READY", "PHASE", "RESTARTS", "COMPONENT", "NODE", "CREATED"];
-        let empty = match component {
-            Some(component) => format!("Component {component} of {} has no pod.", application.name),
-            None => format!("{} has no pod.", application.name),
-        };
-        Ok(Content { heading, long: 4, rows: wanted.map(of_pod).collect(), empty: clean(&empty) })
+        Ok(of_pods(&application.name, component, &all))
     }
 
     async fn events(&self, namespace: &str, kind: &str, name: &str) -> Result<Content> {
-        let all = events::of(self.cluster, namespace, kind, name).await?;
-        let heading = vec!["AGE", "TYPE", "REASON", "MESSAGE"];
-        let empty = format!("The server has no event about {kind} {name}.");
-        let now = clock::now();
-        let rows = all.iter().map(|event| of_event(event, now)).collect();
-        Ok(Content { heading, long: 3, rows, empty: clean(&empty) })
+        Ok(of_events(kind, name, &events::of(self.cluster, namespace, kind, name).await?))
     }
 
     async fn log(&self, pod: &PodName, at: usize) -> Result<Content> {
-        let Some(container) = pod.containers.get(at) else {
-            return Err(Error::user(format!("pod {} has no such container", pod.name)).into());
-        };
-        let none = |sentence: String| Content { empty: clean(&sentence), ..Content::default() };
+        let container = container(pod, at)?;
         if self.is_simulated {
-            let why = "The pods of the sandbox are simulated: no container runs, and none writes a log.";
-            return Ok(none(why.to_owned()));
+            return Ok(no_log(SIMULATED));
         }
         let object = self.cluster.get("v1", "Pod", Some(&pod.namespace), &pod.name).await?;
-        let object = object.ok_or_else(|| Error::user(format!("pod {} is gone", pod.name)))?;
+        let object = object.ok_or_else(|| gone(pod))?;
         if !pod_log::has_begun(&serde_json::json!(object), container) {
-            return Ok(none(format!("Container {container} has not begun.")));
+            return Ok(no_log(&format!("Container {container} has not begun.")));
         }
-        let source =
-            Source { namespace: pod.namespace.clone(), pod: pod.name.clone(), container: container.clone() };
+        let lines = self.lines(pod, container, false).await?.take(LOG_LINES);
+        let lines: Vec<logs::Line> = lines.collect().await;
+        let lines: std::result::Result<Vec<String>, String> = lines.into_iter().collect();
+        Ok(of_log(container, lines.map_err(Error::cluster)?.iter()))
+    }
+
+    /// The last lines of a log, and where it is followed those that are written from now on.
+    pub(super) async fn lines(
+        &self,
+        pod: &PodName,
+        container: &str,
+        follow: bool,
+    ) -> Result<BoxStream<'static, logs::Line>> {
+        let source = Source {
+            namespace: pod.namespace.clone(),
+            pod: pod.name.clone(),
+            container: container.to_owned(),
+        };
         // By its time a line is known again when the log has grown.
         let params = LogParams {
-            container: Some(container.clone()),
-            tail_lines: Some(i64::from(LOG_LINES)),
+            container: Some(container.to_owned()),
+            follow,
+            tail_lines: i64::try_from(LOG_LINES).ok(),
             timestamps: true,
             ..LogParams::default()
         };
-        let lines = logs::open(self.cluster, &source, &params).await?.take(usize::from(LOG_LINES));
-        let lines: Vec<logs::Line> = lines.collect().await;
-        let lines: std::result::Result<Vec<String>, String> = lines.into_iter().collect();
-        let rows = lines.map_err(Error::cluster)?.iter().map(|line| of_line(line)).collect();
-        Ok(Content { rows, ..none(format!("Container {container} has written nothing.")) })
+        logs::open(self.cluster, &source, &params).await
     }
+}
+
+pub(super) fn container(pod: &PodName, at: usize) -> Result<&str> {
+    let container = pod.containers.get(at).map(String::as_str);
+    container.ok_or_else(|| Error::user(format!("pod {} has no such container", pod.name)).into())
+}
+
+pub(super) fn gone(pod: &PodName) -> Error {
+    Error::user(format!("pod {} is gone", pod.name))
+}
+
+/// A log without a line, for this reason.
+pub(super) fn no_log(sentence: &str) -> Content {
+    Content { empty: clean(sentence), ..Content::default() }
+}
+
+pub(super) fn of_log<'a>(container: &str, lines: impl Iterator<Item = &'a String>) -> Content {
+    let rows = lines.map(|line| of_line(line)).collect();
+    Content { rows, ..no_log(&format!("Container {container} has written nothing.")) }
+}
+
+pub(super) fn of_tree(application: &Object, tree: &Node) -> Content {
+    let mut rows = Vec::new();
+    flatten(tree, &Place { application, component: None, depth: 0 }, &mut rows);
+    let heading = vec!["OBJECT", "HEALTH", "ORIGIN", "MESSAGE"];
+    Content { heading, long: 3, rows, empty: String::new() }
+}
+
+pub(super) fn of_pods(application: &str, component: Option<&str>, all: &[Pod]) -> Content {
+    let wanted = all.iter().filter(|pod| component.is_none_or(|wanted| pod.component == wanted));
+    let heading = vec!["POD", "READY", "PHASE", "RESTARTS", "COMPONENT", "NODE", "CREATED"];
+    let empty = match component {
+        Some(component) => format!("Component {component} of {application} has no pod."),
+        None => format!("{application} has no pod."),
+    };
+    Content { heading, long: 4, rows: wanted.map(of_pod).collect(), empty: clean(&empty) }
+}
+
+pub(super) fn of_events(kind: &str, name: &str, all: &[Event]) -> Content {
+    let heading = vec!["AGE", "TYPE", "REASON", "MESSAGE"];
+    let empty = format!("The server has no event about {kind} {name}.");
+    let now = clock::now();
+    let rows = all.iter().map(|event| of_event(event, now)).collect();
+    Content { heading, long: 3, rows, empty: clean(&empty) }
 }
 
 impl Object {
