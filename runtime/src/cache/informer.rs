@@ -33,7 +33,7 @@ pub struct Informer {
 }
 
 /// The report of the informers of one cache on all of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SharedState {
     /// Counts how often the server came back.
     pub(super) reconnections: Latest<u64>,
@@ -60,12 +60,6 @@ impl SharedState {
         for annotation in unread.flat_map(|unread| unread.annotations) {
             annotations.remove(*annotation);
         }
-    }
-}
-
-impl Default for SharedState {
-    fn default() -> Self {
-        Self { reconnections: Latest::default(), is_set_back: Latest::default(), unread: Arc::default() }
     }
 }
 
