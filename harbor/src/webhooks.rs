@@ -1,5 +1,5 @@
-//! The webhook server of the operator, with a certificate that it issues itself: judges and completes objects, converts them, and registers
-//! itself for that with the API server.
+//! The webhook server of the operator, with a certificate that it issues itself: judges and completes objects, converts them, rewrites the
+//! images of pods, and registers itself for that with the API server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use vela_runtime::{Api, apply};
 
 use crate::admission::{DEFAULTED, VALIDATED, admit, mutate_path, validate_path};
 use crate::conversion::{CONVERT_PATH, Converter};
+use crate::settings::Rewriting;
 
 /// The Service under which API servers reach us, and the name of the registrations.
 const SERVICE: &str = "vela-harbor-webhook";
@@ -31,6 +32,11 @@ const REGISTRAR: &str = "vela-harbor-webhooks";
 const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// A write waits so long at most for an answer.
 const TIMEOUT_SECONDS: u32 = 10;
+/// A pod waits so long at most: it is made without an answer too.
+const POD_TIMEOUT_SECONDS: u32 = 5;
+/// Where the API server asks about the images of a pod, and the label of the namespaces whose pods it asks about: those of Harbor's operator.
+const IMAGES_PATH: &str = "/mutate-image-path";
+const IMAGES_LABEL: (&str, &str) = ("harbor-day2-webhook-configuration", "enabled");
 /// A list as the API server read it may be much larger than one object.
 const LIST_AT_MOST: usize = 64 * 1024 * 1024;
 
@@ -56,7 +62,8 @@ impl Webhooks {
             label: LABEL.to_owned(),
             manager: MANAGER.to_owned(),
         };
-        Ok(issued.server(client, self.address, Arc::new(Reviews(Converter::new()?))))
+        let reviews = Reviews { converter: Converter::new()?, rewriting: Rewriting::new(client.clone()) };
+        Ok(issued.server(client, self.address, Arc::new(reviews)))
     }
 
     /// Registers us, and again when that is changed or taken away, until the operator stops. The authority is written by the server.
@@ -138,7 +145,32 @@ impl Webhooks {
     fn mutating(&self) -> Value {
         let hooks =
             DEFAULTED.iter().map(|(kind, plural)| self.webhook("mutate", kind, plural, &mutate_path(kind)));
-        registration("MutatingWebhookConfiguration", hooks.collect())
+        registration("MutatingWebhookConfiguration", hooks.chain([self.images()]).collect())
+    }
+
+    /// No pod waits for a Harbor's operator: without an answer, its images are pulled from where they are. A pod that runs is not asked
+    /// about, since another image restarts its container.
+    fn images(&self) -> Value {
+        let service = json!({ "name": SERVICE, "namespace": self.namespace, "path": IMAGES_PATH });
+        let (label, value) = IMAGES_LABEL;
+        json!({
+            "name": format!("images.pod.{GROUP}"),
+            "clientConfig": { "service": service },
+            "rules": [{
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["pods"],
+                "operations": ["CREATE"],
+                "scope": "Namespaced",
+            }],
+            "namespaceSelector": { "matchLabels": { label: value } },
+            "admissionReviewVersions": ["v1", "v1beta1"],
+            "sideEffects": "None",
+            "timeoutSeconds": POD_TIMEOUT_SECONDS,
+            "failurePolicy": "Ignore",
+            // Another webhook may add a container.
+            "reinvocationPolicy": "IfNeeded",
+        })
     }
 
     /// A write that cannot be judged fails, so that no downgrade slips through.
@@ -173,16 +205,28 @@ fn registration(kind: &str, webhooks: Vec<Value>) -> Value {
     })
 }
 
-struct Reviews(Converter);
+struct Reviews {
+    converter: Converter,
+    rewriting: Rewriting,
+}
+
+impl Reviews {
+    /// Whatever needs no look at the cluster.
+    fn judge(&self, path: &str, body: &[u8]) -> Reply {
+        match path {
+            CONVERT_PATH => webhook::convert(body, |object, version| self.converter.convert(object, version)),
+            _ => admit(path, body)
+                .unwrap_or_else(|| Reply::failure(404, format!("{path} is not served: no webhook has it"))),
+        }
+    }
+}
 
 impl Handler for Reviews {
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply> {
-        let reply = match path {
-            CONVERT_PATH => webhook::convert(body, |object, version| self.0.convert(object, version)),
-            _ => admit(path, body)
-                .unwrap_or_else(|| Reply::failure(404, format!("{path} is not served: no webhook has it"))),
-        };
-        Box::pin(std::future::ready(reply))
+        match path {
+            IMAGES_PATH => Box::pin(self.rewriting.answer(body)),
+            _ => Box::pin(std::future::ready(self.judge(path, body))),
+        }
     }
 
     fn body_at_most(&self, path: &str) -> usize {

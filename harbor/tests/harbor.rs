@@ -9,6 +9,7 @@ mod scenarios {
     mod cluster;
     mod conversion;
     mod figures;
+    mod images;
     mod mistakes;
     mod normalize;
     mod operator;

@@ -46,6 +46,18 @@ pub(super) async fn of_configuration(reads: &Reads<'_>, configuration: &Value) -
     })
 }
 
+/// The server as images name it: host and port.
+pub(super) fn registry(field: &Field<'_>) -> Result<String, Error> {
+    // The scheme is not among it, so that any one does.
+    let url = address(field, "https")?;
+    let parsed: Option<http::Uri> = url.parse().ok();
+    let authority = parsed.as_ref().and_then(http::Uri::authority).map(http::uri::Authority::as_str);
+    match authority.filter(|authority| !authority.contains('@')) {
+        Some(authority) => Ok(authority.to_owned()),
+        None => Err(Error::Address { field: field.path().to_owned() }),
+    }
+}
+
 /// An address that has no scheme gets this one.
 fn address(field: &Field<'_>, scheme: &str) -> Result<String, Error> {
     let text = field.text()?.trim_end_matches('/');

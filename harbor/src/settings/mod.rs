@@ -8,6 +8,8 @@
 //! | `config_map` | a ConfigMap with the annotation `goharbor.io/configuration` → a HarborConfiguration |
 //! | `condition` | the HarborConfigurations of a HarborCluster → its condition ConfigurationReady |
 //! | `server` | HarborServerConfiguration → whether its server works and takes the account |
+//! | `rule` | the rules of a HarborServerConfiguration or of a ConfigMap → which images come from which project |
+//! | `images` | a pod that is made → its images as projects of Harbors have them |
 //! | `selection` | HarborServerConfiguration and a namespace → whether it is for that namespace |
 //! | `binding` | PullSecretBinding → a robot account of a Harbor that a ServiceAccount pulls images with |
 //! | `reconciler` | one of these objects → its status |
@@ -22,12 +24,15 @@ mod config_map;
 mod configuration;
 mod connection;
 mod error;
+mod images;
 mod outcome;
 mod reads;
 mod reconciler;
+mod rule;
 mod selection;
 mod server;
 
 pub(crate) use condition::{clusters_of, condition};
 pub(crate) use config_map::{ConfigMapReconciler, Stores, configuring};
+pub(crate) use images::Rewriting;
 pub(crate) use reconciler::SettingsReconciler;

@@ -1,7 +1,8 @@
-//! HarborServerConfiguration and a namespace → whether it is for that namespace.
+//! HarborServerConfiguration and a namespace → whether it is for that namespace, and which one is for those that name none.
 
 use std::collections::BTreeMap;
 
+use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_runtime::Key;
 
@@ -24,6 +25,19 @@ pub(super) async fn check(reads: &Reads<'_>, configuration: &Value) -> Result<()
         true => Ok(()),
         false => Err(Error::NotSelected { configuration: name.to_owned(), namespace: namespace.to_owned() }),
     }
+}
+
+/// The one that is for namespaces which name none: the oldest of those that say so.
+pub(super) fn default_of<'a>(all: impl IntoIterator<Item = &'a DynamicObject>) -> Option<&'a DynamicObject> {
+    let age = |one: &DynamicObject| {
+        let time = one.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        (time, one.metadata.name.clone())
+    };
+    all.into_iter().filter(|one| is_default(one)).min_by_key(|one| age(one))
+}
+
+fn is_default(object: &DynamicObject) -> bool {
+    object.metadata.deletion_timestamp.is_none() && object.data["spec"]["default"] == Value::Bool(true)
 }
 
 /// Does a label selector select these labels? An empty one selects everything.

@@ -22,12 +22,12 @@ use vela_runtime::{Cache, Discovery, Manager};
 const PATIENCE: Duration = Duration::from_secs(60);
 const EXTENSIONS: &str = "apiextensions.k8s.io/v1";
 const CRD: &str = "CustomResourceDefinition";
-const NAME: &str = "vela-harbor-webhook";
+pub(crate) const NAME: &str = "vela-harbor-webhook";
 const HOST: &str = "vela-harbor-webhook.default.svc";
 
 /// A server with webhooks in its process, and their port.
-struct Served {
-    client: Client,
+pub(crate) struct Served {
+    pub(crate) client: Client,
     port: u16,
     stop: CancellationToken,
     _server: ApiServer,
@@ -40,7 +40,7 @@ impl Drop for Served {
 }
 
 impl Served {
-    async fn begin() -> Self {
+    pub(crate) async fn begin() -> Self {
         let server = ApiServer::builder().build().unwrap();
         let client = Client::new(server.service(), "default");
         let kind = Discovery::new(client.clone()).resolve(EXTENSIONS, CRD).await.unwrap();
@@ -60,7 +60,7 @@ impl Served {
     }
 
     /// An object of the cluster, as soon as an authority stands at this place of it.
-    async fn trusted(&self, api_version: &str, kind: &str, name: &str, place: &str) -> Value {
+    pub(crate) async fn trusted(&self, api_version: &str, kind: &str, name: &str, place: &str) -> Value {
         let kind = Discovery::new(self.client.clone()).resolve(api_version, kind).await.unwrap();
         let began = Instant::now();
         loop {
@@ -75,7 +75,7 @@ impl Served {
     }
 
     /// The answer to a client that trusts this registration alone.
-    async fn ask(&self, config: &Value, review: &Value) -> Value {
+    pub(crate) async fn ask(&self, config: &Value, review: &Value) -> Value {
         let bundle = STANDARD.decode(config["caBundle"].as_str().unwrap()).unwrap();
         let mut roots = rustls::RootCertStore::empty();
         for authority in CertificateDer::pem_slice_iter(&bundle) {

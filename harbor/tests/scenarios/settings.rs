@@ -243,7 +243,7 @@ async fn a_server_is_asked_for_its_health_and_its_account() {
     for (name, reason, words) in [
         ("sick", "ServerCheckError", "is not healthy; what does not work: redis"),
         ("closed", "ServerCheckError", "refused to take the account with status 401"),
-        ("ruled", "InvalidSpec", "HarborServerConfiguration ruled: spec.rules[0] must be a repository"),
+        ("ruled", "InvalidSpec", "HarborServerConfiguration ruled: spec.rules[0] must be a registry"),
     ] {
         let is =
             |object: &Value| object["status"]["message"].as_str().is_some_and(|said| said.contains(words));
