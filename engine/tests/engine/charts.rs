@@ -86,7 +86,7 @@ fn built_in(properties: &Json) -> Result<Vec<Json>, String> {
     }));
     let rendered = vela_engine::dry_run::render(&application, &snapshot, &Templates::new());
     let rendered = rendered.map_err(|found| found.to_string())?;
-    let State::Ready(objects) = &rendered.components()[0].state else { panic!("waits") };
+    let State::Ready(objects) = &rendered.components()[0].state else { return Err("waits".to_owned()) };
     Ok(objects.iter().map(|object| object.object.clone()).collect())
 }
 
