@@ -110,6 +110,10 @@ impl Revision {
                 let traits = component.traits.iter().map(|t| (&t.definition, &t.type_));
                 traits.chain([(&component.definition, &component.type_)])
             });
+            let steps = self.app_file.workflow().into_iter().flat_map(|workflow| &workflow.steps);
+            let steps = steps.filter_map(|step| Some((step.definition.as_ref()?, &step.type_)));
+            let policies = self.app_file.transformed().into_iter().flat_map(|one| &one.definitions);
+            let uses = uses.chain(steps).chain(policies.map(|(type_, definition)| (definition, type_)));
             let used = |(used, _): &(&Arc<Definition>, &String)| {
                 used.kind() == definition.kind() && used.hash() == definition.hash()
             };

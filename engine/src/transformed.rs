@@ -101,8 +101,8 @@ pub struct Transformed {
     pub(crate) written: Document,
     /// The application as the policies leave it.
     pub(crate) document: Document,
-    /// The definitions of those that acted or failed.
-    pub(crate) definitions: Vec<Arc<Definition>>,
+    /// The definitions of those that acted or failed, each with the type it was asked for as.
+    pub(crate) definitions: Vec<(String, Arc<Definition>)>,
     /// `context.custom` of the templates of its components.
     pub(crate) custom: Map<String, Json>,
     /// Each policy in reach, also those that were skipped.

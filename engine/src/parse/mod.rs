@@ -325,6 +325,7 @@ impl AppFile {
         let scopes = self.components.iter().flat_map(|c| c.scopes.iter().map(|s| &s.definition));
         let steps = self.workflow.iter().flat_map(|w| w.steps.iter().filter_map(|s| s.definition.as_ref()));
         let policies = self.transformed.iter().flat_map(|transformed| &transformed.definitions);
+        let policies = policies.map(|(_, definition)| definition);
         let used: BTreeMap<_, _> = components
             .chain(traits)
             .chain(scopes)

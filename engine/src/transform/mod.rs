@@ -158,7 +158,7 @@ impl Run<'_> {
                 let message =
                     errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
                 self.note(&entry, None, false, (true, message));
-                self.transformed.definitions.push(entry.definition.clone());
+                self.used(&entry);
                 self.find(&entry, errors);
                 entry.source() == Source::Global
             }
@@ -210,8 +210,13 @@ impl Run<'_> {
         if let Some(ctx) = made.output.get("ctx").and_then(Json::as_object) {
             self.transformed.custom.extend(ctx.clone());
         }
-        self.transformed.definitions.push(entry.definition.clone());
+        self.used(entry);
         self.note(entry, Some(made.output), changes_spec, (false, String::new()));
+    }
+
+    /// Its definition belongs to the content of the application.
+    fn used(&mut self, entry: &Entry) {
+        self.transformed.definitions.push((entry.type_.clone(), entry.definition.clone()));
     }
 
     fn note(

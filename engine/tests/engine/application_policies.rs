@@ -265,3 +265,24 @@ fn a_list_of_components_keeps_what_the_template_adds() {
         transformed.found()
     );
 }
+
+#[test]
+fn two_versions_of_one_policy_are_recorded_each() {
+    let text = |letter: &str| format!("output: labels: {letter}: \"yes\"\nparameter: {{}}");
+    let application = app(&json!([{"name": "a", "type": "p@v1"}, {"name": "b", "type": "p@v2"}]));
+    let mut snapshot = snapshot(&[]);
+    for (version, letter) in [("1", "a"), ("2", "b")] {
+        let definition =
+            vela_engine::Definition::from_object(policy("p", &json!({}), &text(letter))).unwrap();
+        snapshot.insert_revision(version, std::sync::Arc::new(definition));
+    }
+    let transformed = transform::transform(&application, &snapshot, &Templates::default()).unwrap();
+    assert_eq!(
+        transformed.document().value()["metadata"]["labels"],
+        json!({"team": "a", "a": "yes", "b": "yes"})
+    );
+    snapshot.insert_transformed(transformed);
+    let spec = revision::revision(parse::parse(&application, &snapshot).unwrap(), None).spec();
+    let recorded: Vec<&String> = spec["policyDefinitions"].as_object().unwrap().keys().collect();
+    assert_eq!(recorded, ["p@v1", "p@v2"]);
+}
