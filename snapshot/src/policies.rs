@@ -9,6 +9,8 @@ use crate::source::{Error, Source};
 
 /// HTTP status of a request that the caller has no right to.
 const FORBIDDEN: u16 = 403;
+/// HTTP status of a request for a kind that the cluster does not have.
+const ABSENT: u16 = 404;
 
 impl<S: Source> Reader<S> {
     /// Which policies change applications.
@@ -37,6 +39,8 @@ impl<S: Source> Reader<S> {
         // A later one replaces an earlier one.
         for place in self.namespaces().around(namespace).into_iter().rev() {
             let found = match self.source().global_policies(place).await {
+                // Releases before 1.1 have no such kind.
+                Err(Error::Api { source: kube::Error::Api(status), .. }) if status.code == ABSENT => continue,
                 Err(Error::Api { what, source: kube::Error::Api(status) }) if status.code == FORBIDDEN => {
                     let message = format!(
                         "global policies of namespace {place} are not known: reading {what}: {}",

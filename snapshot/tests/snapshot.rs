@@ -5,5 +5,7 @@
 mod cluster;
 #[path = "snapshot/equal.rs"]
 mod equal;
+#[path = "snapshot/policies.rs"]
+mod policies;
 #[path = "snapshot/referenced.rs"]
 mod referenced;

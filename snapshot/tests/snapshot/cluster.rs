@@ -36,6 +36,18 @@ pub(crate) fn component(name: &str, namespace: &str, says: &str) -> Value {
     })
 }
 
+/// A policy that marks every application in its reach that has a certain name.
+fn audit(namespace: &str, says: &str) -> Value {
+    let template = format!(
+        "config: enabled: context.appName == \"audited\"\noutput: annotations: audit: {says:?}\nparameter: {{}}\n"
+    );
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "PolicyDefinition",
+        "metadata": {"name": "audit", "namespace": namespace},
+        "spec": {"scope": "Application", "global": true, "schematic": {"cue": {"template": template}}},
+    })
+}
+
 fn version(definition: &Value, version: &str, number: u64) -> Value {
     let name = definition["metadata"]["name"].as_str().unwrap();
     json!({
@@ -64,6 +76,8 @@ fn objects() -> Vec<Value> {
         version(&component("note", TEAM, "the team's two"), "2", 2),
         shared,
         component("note", TEAM, "the team's"),
+        audit(SYSTEM, "shared"),
+        audit(TEAM, "the team's"),
         component("everywhere", SYSTEM, "shared"),
         component("everywhere", FIRST, "first"),
         component("everywhere", TEAM, "the team's"),
@@ -85,18 +99,19 @@ fn objects() -> Vec<Value> {
     objects
 }
 
-pub(crate) async fn readers() -> Readers {
-    let server = ApiServer::builder().build().unwrap();
-    let client = Client::new(server.service(), "default");
-    let discovery = Discovery::new(client.clone());
-    let mut all = Vec::new();
-    for crd in vela_crds::crds().unwrap() {
+/// Our kinds as objects.
+pub(crate) fn kinds() -> Vec<Value> {
+    let crds = vela_crds::crds().unwrap().into_iter().map(|crd| {
         let mut crd = serde_json::to_value(crd).unwrap();
         crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
         crd["kind"] = json!("CustomResourceDefinition");
-        all.push(crd);
-    }
-    all.extend(objects());
+        crd
+    });
+    crds.collect()
+}
+
+/// Creates objects one after the other.
+pub(crate) async fn create(client: &Client, discovery: &Discovery, all: Vec<Value>) {
     for object in all {
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         let kind = discovery.resolve_object(&object).await.unwrap();
@@ -104,6 +119,15 @@ pub(crate) async fn readers() -> Readers {
         let api = kind.api(client.clone(), &namespace);
         api.create(&PostParams::default(), &object).await.unwrap();
     }
+}
+
+pub(crate) async fn readers() -> Readers {
+    let server = ApiServer::builder().build().unwrap();
+    let client = Client::new(server.service(), "default");
+    let discovery = Discovery::new(client.clone());
+    let mut all = kinds();
+    all.extend(objects());
+    create(&client, &discovery, all).await;
     let cache = Cache::new(client.clone());
     let namespaces = Namespaces { first: Some(FIRST.to_owned()), system: SYSTEM.to_owned() };
     let live = Live::new(client, discovery);
