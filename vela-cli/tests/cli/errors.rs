@@ -71,11 +71,11 @@ fn unknown_fields_are_refused_unless_strict_is_off() {
 fn a_type_that_is_only_upstream_built_in_says_what_to_do() {
     let person = Person::new();
     let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
-        - {name: one, type: helmchart, properties: {chart: {}}}\n";
+        - {name: one, type: helm, properties: {chart: podinfo}}\n";
     let file = person.write("app.yaml", application);
     person
         .types(&["dry-run", "--offline", "-f", &file])
-        .fails(1, &["app.yaml:6:23", "helmchart", "k8s-objects", "charts are not rendered here"]);
+        .fails(1, &["app.yaml:6:23", "unknown component type \"helm\"", "addon fluxcd", "\"helmchart\""]);
 }
 
 #[test]

@@ -86,36 +86,44 @@ struct Server {
     is_down: Arc<AtomicBool>,
 }
 
+/// What the connections of a server share: how many asked, those that are open, and whether the server is down.
+type Shared = (Arc<AtomicUsize>, Arc<Mutex<Vec<(String, TcpStream)>>>, Arc<AtomicBool>);
+
+/// Answers one request, or leaves the connection open for what is to be told.
+fn serve(mut stream: TcpStream, answers: &[(&'static str, String)], (asked, open, is_down): &Shared) {
+    let mut bytes = [0; 4096];
+    let Some(length) = stream.peek(&mut bytes).ok().filter(|length| *length > 0) else { return };
+    asked.fetch_add(1, Ordering::SeqCst);
+    let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
+    let path = request.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    if is_down.load(Ordering::SeqCst) {
+        respond(stream, &[("/", answer("500 Internal Server Error", ""))]);
+    } else if answers.iter().any(|(at, _)| at.contains("watch=true") && path.starts_with(at)) {
+        respond(stream, answers);
+    } else if path.contains("watch=true") || path.contains("follow=true") {
+        assert!(stream.read(&mut bytes).unwrap() > 0);
+        let found = answers.iter().find(|(at, _)| at.contains("follow=true") && path.starts_with(at));
+        let body = found.map_or("", |(_, answer)| answer.split_once("\r\n\r\n").unwrap().1);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        open.lock().unwrap().push((path, stream));
+    } else {
+        respond(stream, answers);
+    }
+}
+
 impl Server {
     fn start(answers: Vec<(&'static str, String)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = format!("http://{}", listener.local_addr().unwrap());
         let server = Self { place, asked: Arc::default(), open: Arc::default(), is_down: Arc::default() };
-        let (asked, open, is_down) = (server.asked.clone(), server.open.clone(), server.is_down.clone());
+        let answers = Arc::new(answers);
+        let shared = (server.asked.clone(), server.open.clone(), server.is_down.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                asked.fetch_add(1, Ordering::SeqCst);
-                let mut bytes = [0; 4096];
-                let length = stream.peek(&mut bytes).unwrap();
-                let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
-                let path = request.split_whitespace().nth(1).unwrap_or_default().to_owned();
-                if is_down.load(Ordering::SeqCst) {
-                    respond(stream, &[("/", answer("500 Internal Server Error", ""))]);
-                } else if answers.iter().any(|(at, _)| at.contains("watch=true") && path.starts_with(at)) {
-                    respond(stream, &answers);
-                } else if path.contains("watch=true") || path.contains("follow=true") {
-                    assert!(stream.read(&mut bytes).unwrap() > 0);
-                    let found =
-                        answers.iter().find(|(at, _)| at.contains("follow=true") && path.starts_with(at));
-                    let body = found.map_or("", |(_, answer)| answer.split_once("\r\n\r\n").unwrap().1);
-                    let head =
-                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
-                    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-                    open.lock().unwrap().push((path, stream));
-                } else {
-                    respond(stream, &answers);
-                }
+                let (stream, answers, shared) = (stream.unwrap(), answers.clone(), shared.clone());
+                // A client may open a connection that it does not use for a while: others do not wait for that.
+                std::thread::spawn(move || serve(stream, &answers, &shared));
             }
         });
         server
