@@ -239,7 +239,7 @@ impl Cluster {
         };
         let applied = match before {
             None => Applied::Created,
-            Some(before) if before.resource_version() == after.resource_version() => Applied::Unchanged,
+            Some(before) if is_same(&before, &after) => Applied::Unchanged,
             Some(_) => Applied::Changed,
         };
         Ok((applied, after))
@@ -359,6 +359,20 @@ fn without_filled_in(object: &Value, error: &kube::Error) -> Option<Value> {
     Some(rest)
 }
 
+/// Is it the object that it was? A controller may have written its status in between, which is another version of the same.
+fn is_same(before: &DynamicObject, after: &DynamicObject) -> bool {
+    let written = |object: &DynamicObject| {
+        let mut object = object.clone();
+        object.metadata.resource_version = None;
+        object.metadata.managed_fields = None;
+        if let Some(fields) = object.data.as_object_mut() {
+            fields.remove("status");
+        }
+        object
+    };
+    before.resource_version() == after.resource_version() || written(before) == written(after)
+}
+
 #[cfg(test)]
 mod tests {
     use kube::core::Status;
@@ -392,6 +406,18 @@ mod tests {
 
     async fn data(cluster: &Cluster) -> Value {
         cluster.get("v1", "ConfigMap", None, "a").await.unwrap().unwrap().data["data"].clone()
+    }
+
+    #[test]
+    fn a_status_makes_no_other_object_of_one() {
+        let object = |version: &str, text: &str, status: &str| -> DynamicObject {
+            serde_json::from_value(json!({"apiVersion": "v1", "kind": "ConfigMap", "status": status,
+                "metadata": {"name": "a", "resourceVersion": version}, "data": {"text": text}}))
+            .unwrap()
+        };
+        let before = object("1", "one", "new");
+        assert!(is_same(&before, &object("2", "one", "seen")));
+        assert!(!is_same(&before, &object("2", "two", "new")));
     }
 
     #[tokio::test]
