@@ -26,23 +26,39 @@ pub(crate) fn without_query(url: &str) -> &str {
 }
 
 /// What is asked for.
+#[derive(Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) url: &'a str,
     /// Bytes of the answer.
     pub(crate) at_most: usize,
-    /// What the server of the URL is shown, and no other server that it redirects to.
-    pub(crate) token: Option<&'a str>,
+    /// What the server of the URL is shown, and no other server that it redirects to: `Bearer TOKEN`.
+    pub(crate) authorization: Option<&'a str>,
+    /// The media types of the answer; nothing for any.
+    pub(crate) accept: Option<&'a str>,
     /// What to do with a file that was downloaded otherwise.
     pub(crate) instead: &'a str,
 }
 
 /// The bytes that a URL answers with, at most this many.
 pub(crate) fn read(url: &str, at_most: usize) -> Result<Vec<u8>> {
-    ask(&Wanted { url, at_most, token: None, instead: "give the file with -f, or - for standard input" })
+    let instead = "give the file with -f, or - for standard input";
+    ask(&Wanted { url, at_most, instead, ..Wanted::default() })
 }
 
 /// The same, with more to say about it.
 pub(crate) fn ask(wanted: &Wanted<'_>) -> Result<Vec<u8>> {
+    let name = without_query(wanted.url);
+    match answer(wanted)? {
+        answer if answer.status == StatusCode::OK => body(answer, name),
+        answer => {
+            let error = unreadable(name, &format!("the server answers {}", answer.status));
+            Err(error.hint("check the address, also in a browser").into())
+        }
+    }
+}
+
+/// What a server answers in the end, whatever its status: redirects are followed.
+pub(crate) fn answer(wanted: &Wanted<'_>) -> Result<Answer> {
     let limits = Limits { connect: CONNECT, total: TOTAL, answer_bytes: wanted.at_most };
     block_on(async {
         // The person at this machine asks, and may well serve the file there.
@@ -52,25 +68,24 @@ pub(crate) fn ask(wanted: &Wanted<'_>) -> Result<Vec<u8>> {
     })
 }
 
-async fn follow(client: &EgressClient, wanted: &Wanted<'_>) -> Result<Vec<u8>> {
+async fn follow(client: &EgressClient, wanted: &Wanted<'_>) -> Result<Answer> {
     let name = without_query(wanted.url);
     let first = parse(wanted.url, name)?;
     let mut at = first.clone();
     for _ in 0..=MOST_REDIRECTS {
         let mut request = Request::get(at.clone()).header(header::USER_AGENT, "vela");
         let is_same_server = (at.scheme(), at.authority()) == (first.scheme(), first.authority());
-        if let Some(token) = wanted.token.filter(|_| is_same_server) {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        if let Some(authorization) = wanted.authorization.filter(|_| is_same_server) {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        if let Some(accept) = wanted.accept {
+            request = request.header(header::ACCEPT, accept);
         }
         let request = request.body(Vec::new()).map_err(|error| unreadable(name, &error.to_string()))?;
         let answer = client.ask(request).await.map_err(|error| refused(name, &error, wanted.instead))?;
-        match answer.status {
-            StatusCode::OK => return body(answer, name),
-            status if status.is_redirection() => at = redirected(&at, &answer, name)?,
-            status => {
-                let error = unreadable(name, &format!("the server answers {status}"));
-                return Err(error.hint("check the address, also in a browser").into());
-            }
+        match answer.status.is_redirection() {
+            true => at = redirected(&at, &answer, name)?,
+            false => return Ok(answer),
         }
     }
     Err(unreadable(name, &format!("it redirects more than {MOST_REDIRECTS} times")).into())

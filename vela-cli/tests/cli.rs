@@ -5,6 +5,8 @@
 
 #[path = "cli/appfile.rs"]
 mod appfile;
+#[path = "cli/artifacts.rs"]
+mod artifacts;
 #[path = "cli/beginning.rs"]
 mod beginning;
 #[path = "cli/capabilities.rs"]

@@ -44,11 +44,13 @@ pub(crate) enum Center {
             a folder of this machine\n  \
             https://github.com/OWNER/REPOSITORY[/FOLDER] or …/tree/BRANCH/FOLDER\n  \
             https://HOST/…/repos/OWNER/REPOSITORY/contents/FOLDER[?ref=BRANCH], as GitHub and Gitea answer it\n  \
-            REPOSITORY.git[//FOLDER][#BRANCH], by https://, ssh:// or git@HOST:, which an installed git reads\n\n\
+            REPOSITORY.git[//FOLDER][#BRANCH], by https://, ssh:// or git@HOST:, which an installed git reads\n  \
+            oci://HOST/REPOSITORY[:TAG|@DIGEST][//FOLDER], an artefact of a registry\n\n\
             Examples:\n  \
             vela cap center config team ./definitions\n  \
             vela cap center config catalog https://github.com/oam-dev/catalog/registry\n  \
-            vela cap center config ours git@git.example.org:platform/types.git//definitions#main"
+            vela cap center config ours git@git.example.org:platform/types.git//definitions#main\n  \
+            vela cap center config shared oci://ghcr.io/acme/types:v1"
     )]
     Config {
         /// Name of the centre; one of this name is replaced

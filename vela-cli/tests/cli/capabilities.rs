@@ -118,7 +118,8 @@ fn a_center_that_cannot_be_read_is_not_remembered() {
     let config = |address: &str| person.types(&["cap", "center", "config", "team", address]);
     config("https://gitlab.com/a/b")
         .fails(1, &["is no address of a capability centre", "https://github.com/"]);
-    config("oci://registry.example.org/a").fails(5, &["vela reads no OCI artefacts yet", "give the folder"]);
+    config("oci://registry.example.org")
+        .fails(1, &["names no repository of the registry", "oci://HOST/REPOSITORY"]);
     config("http://169.254.169.254/repos/a/b/contents").fails(1, &["may not be asked"]);
     config("nowhere").fails(1, &["as a folder it cannot be read"]);
     person.write("empty/notes.txt", "");
@@ -223,6 +224,26 @@ fn a_center_behind_an_api_is_read_with_its_token() {
     let gone = format!("{place}/api/v1/repos/a/b/contents/none");
     person.types(&["cap", "center", "config", "team", &gone]).fails(1, &["the server answers 404"]);
     assert_eq!(statuses(&person).len(), 2);
+}
+
+#[test]
+fn a_token_does_not_follow_a_redirect_elsewhere() {
+    let (elsewhere, asked_there) = api(vec![("page.yaml".to_owned(), PAGE.to_owned())]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/repos/a/b/contents/types", listener.local_addr().unwrap());
+    let place = format!("{elsewhere}/api/v1/repos/a/b/contents/types");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let head = format!("302 Found\r\nlocation: {place}");
+            let _ = stream.write_all(answer(&head, "").as_bytes());
+        }
+    });
+    let person = Person::new();
+    person.types(&["cap", "center", "config", "team", &address, "--token", "confidential"]).ok();
+    let asked: Vec<String> = asked_there.try_iter().collect();
+    assert_eq!(asked, ["/api/v1/repos/a/b/contents/types -", "/raw/page.yaml -"]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The address of a capability centre, as typed → where its files lie. It asks no server, and refuses what no reader takes.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
+use super::artifact::Artifact;
+use super::file::is_part;
 use crate::download::is_url;
 use crate::error::{Error, Result};
 
@@ -11,9 +13,11 @@ const PAGES: &str = "https://github.com/";
 const API: &str = "https://api.github.com/repos";
 /// What every address is written like.
 const FORMS: &str = "write a folder of this machine, https://github.com/OWNER/REPOSITORY/FOLDER, \
-    https://HOST/…/repos/OWNER/REPOSITORY/contents/FOLDER, or REPOSITORY.git//FOLDER#BRANCH";
+    https://HOST/…/repos/OWNER/REPOSITORY/contents/FOLDER, REPOSITORY.git//FOLDER#BRANCH, or oci://HOST/REPOSITORY:TAG//FOLDER";
 /// Ends the address of a Git repository.
 const GIT: &str = ".git";
+/// Begins the address of an artefact.
+const OCI: &str = "oci://";
 /// How the address of a repository may begin that git reads from another machine.
 const GIT_BEGINNINGS: [&str; 4] = ["https://", "ssh://", "git@", "file://"];
 
@@ -26,6 +30,8 @@ pub(super) enum Address {
     Contents(String),
     /// A folder of a repository.
     Git(Repository),
+    /// A folder of an artefact.
+    Artifact(Artifact),
 }
 
 /// What git is asked for.
@@ -44,10 +50,8 @@ impl Address {
         if text.is_empty() || text.chars().any(|c| c.is_control() || c.is_whitespace() && is_url(text)) {
             return Err(wrong(text, "it is empty or has spaces or control characters"));
         }
-        if text.starts_with("oci://") {
-            let error =
-                Error::not_supported(format!("{text} cannot be read: vela reads no OCI artefacts yet"));
-            return Err(error.hint("pull it with a program for artefacts, and give the folder").into());
+        if let Some(rest) = text.strip_prefix(OCI) {
+            return Artifact::parse(rest).map(Self::Artifact).map_err(|why| wrong(text, why));
         }
         if let Some(repository) = git(text)? {
             return Ok(Self::Git(repository));
@@ -70,6 +74,7 @@ impl Address {
         match self {
             Self::Folder(path) => path.display().to_string(),
             Self::Contents(url) => url.clone(),
+            Self::Artifact(artifact) => format!("{OCI}{artifact}"),
             Self::Git(Repository { place, folder, branch }) => {
                 let folder = if folder.is_empty() { String::new() } else { format!("//{folder}") };
                 let branch = branch.as_ref().map_or_else(String::new, |branch| format!("#{branch}"));
@@ -90,6 +95,9 @@ impl Address {
                 Error::user("a token goes to addresses by https:// only: others on the way could read it")
             }
             Self::Folder(_) => Error::user("a folder of this machine takes no token"),
+            Self::Artifact(_) => Error::user("a registry takes no token from vela").hint(
+                "log in with `docker login`, `podman login` or `oras login`, whose credentials vela reads",
+            ),
             Self::Git(_) => Error::user("git takes no token from vela")
                 .hint("store it with the credential helper of git, or use a key of SSH"),
         };
@@ -182,16 +190,6 @@ fn has_credentials(url: &str) -> bool {
     rest.is_some_and(|rest| rest.split('/').next().unwrap_or_default().contains('@'))
 }
 
-/// A name between two slashes: it leads nowhere else, and is no flag.
-fn is_part(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~%+".contains(c);
-    let is_normal = matches!(Path::new(text).components().next(), Some(Component::Normal(_)));
-    is_normal
-        && !text.starts_with('-')
-        && text.chars().all(is_plain)
-        && !["%2e", "%2f"].iter().any(|code| text.to_lowercase().contains(code))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +241,11 @@ mod tests {
             "ext::sh -c x.git",
             "nowhere",
             "https://x/repos/a/b/contents/c#d",
+            "oci://example.org",
+            "oci://user:secret@example.org/a",
+            "oci://example.org/A:v1",
+            "oci://example.org/a:v1//../b",
+            "oci://example.org/a@md5:00",
             "/dev/null",
         ] {
             assert!(Address::parse(text).is_err(), "{text}");

@@ -6,8 +6,8 @@ use serde_json::Value;
 use vela_engine::Document;
 
 use super::address::Address;
-use super::file::{File, LARGEST, is_wanted, too_large};
-use super::git;
+use super::file::{File, INSTEAD, LARGEST, is_wanted, too_large};
+use super::{git, registry};
 use crate::args::Recursive;
 use crate::download::{self, Wanted};
 use crate::error::{Error, Failure, Result};
@@ -15,8 +15,6 @@ use crate::input;
 
 /// Bytes of the list of files that a server gives.
 const LARGEST_LIST: usize = 4 * 1024 * 1024;
-/// What to do where a server is not read.
-const INSTEAD: &str = "give its folder as the address";
 
 /// The objects in the files of the address, and what is wrong with files that cannot be read.
 pub(super) fn documents(
@@ -36,6 +34,7 @@ pub(super) fn documents(
         }
         Address::Contents(url) => contents(url, token)?,
         Address::Git(repository) => git::files(repository, home)?,
+        Address::Artifact(artifact) => registry::files(artifact)?,
     };
     if files.is_empty() {
         let error = Error::user(format!("there is no .yaml, .yml, .json or .cue file at {}", address.text()));
@@ -86,7 +85,9 @@ fn contents(url: &str, token: Option<&str>) -> Result<Vec<File>> {
 }
 
 fn get(url: &str, at_most: usize, token: Option<&str>) -> Result<Vec<u8>> {
-    download::ask(&Wanted { url, at_most, token, instead: INSTEAD })
+    let authorization = token.map(|token| format!("Bearer {token}"));
+    let authorization = authorization.as_deref();
+    download::ask(&Wanted { url, at_most, authorization, instead: INSTEAD, ..Wanted::default() })
 }
 
 /// Scheme, host and port.

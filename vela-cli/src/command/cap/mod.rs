@@ -1,12 +1,16 @@
 //! `vela cap`: definitions that lie elsewhere, in capability centres, are listed, installed and taken away again.
 
 mod address;
+mod archive;
+mod artifact;
 mod center;
+mod credentials;
 mod fetch;
 mod file;
 mod git;
 mod install;
 mod list;
+mod registry;
 mod store;
 
 pub(super) use self::list::{Listed, run as list};
