@@ -162,12 +162,15 @@ impl RunStore {
         let Some(object) = live.filter(is_current) else { return Err(StoreError::Behind) };
         let written = object.data.get("status").unwrap_or(&Value::Null);
         let former = home.form.journal(written, begin, now);
+        let kept =
+            former.as_ref().and_then(|former| former.context.as_ref()).and_then(|at| at["name"].as_str());
+        let kept = kept.map(str::to_owned);
         let former = former.filter(|former| former.revision == begin.revision);
         let own = object.metadata.uid.clone().unwrap_or_default();
         let secret = RunSecret::new(&home.acting, &key, "", &own);
         let hidden = Secrets::default();
         let mut store = Self { home, key, object, name: String::new(), data: None, secret, hidden };
-        let uid = store.find().await?;
+        let uid = store.find(kept).await?;
         store.secret = RunSecret::new(&store.home.acting, &store.key, &store.name, &own);
         Ok((store, former, uid))
     }
@@ -202,12 +205,15 @@ impl RunStore {
         self.object
     }
 
-    /// Finds the ConfigMap, or a name that is free. Gives its uid.
-    async fn find(&mut self) -> Result<Option<String>, kube::Error> {
+    /// Finds the ConfigMap, or a name that is free. Gives its uid. The one that the journal names comes first: the usual name
+    /// may have become free since, and a run that looked there would have lost its calls, and make them again.
+    async fn find(&mut self, kept: Option<String>) -> Result<Option<String>, kube::Error> {
         let own = self.object.metadata.uid.clone().unwrap_or_default();
         let usual = format!("workflow-{}-context", self.key.name);
         let suffix: String = own.chars().filter(char::is_ascii_alphanumeric).take(SUFFIX_LENGTH).collect();
-        for name in [usual.clone(), format!("{usual}-{suffix}")] {
+        let names = [usual.clone(), format!("{usual}-{suffix}")];
+        let kept = kept.filter(|kept| names.contains(kept));
+        for name in kept.into_iter().chain(names) {
             self.name = name;
             let Some(found) = self.config_maps().get_opt(&self.name).await? else { return Ok(None) };
             let owners = found.metadata.owner_references.unwrap_or_default();

@@ -135,19 +135,7 @@ async fn a_request_gives_its_answer_to_other_steps() {
 async fn a_notification_is_sent_once_whatever_becomes_of_the_process() {
     let server = Server::start(Some("")).await;
     let mut cluster = cluster().await;
-    let tell = r#"
-import ("vela/http", "vela/kube", "vela/builtin")
-tell: http.#HTTPPost & {$params: {url: parameter.url, request: {body: "hello", header: "X-Kind": "note"}}}
-read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "approval"}}
-wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "not approved yet"}}
-code: tell.$returns.statusCode
-parameter: url: string
-"#;
-    step_definition(&cluster, "tell", tell).await;
-    let step = json!({
-        "name": "tell", "type": "tell", "properties": {"url": server.url},
-        "outputs": [{"name": "code", "valueFrom": "code"}],
-    });
+    let step = tells_and_waits(&cluster, &server).await;
     cluster.create(shop(&[step])).await;
     let waits = |shop: &Value| message(&first_step(shop)) == "not approved yet";
     until_or("it is sent, and waits", || cluster.application("shop"), waits).await;
@@ -162,6 +150,45 @@ parameter: url: string
     assert!(sent[0].contains("x-kind: note"), "{}", sent[0]);
     let values = cluster.get("v1", "ConfigMap", "workflow-shop-context").await.unwrap();
     assert_eq!(values["data"]["vars"], r#"{"code":200}"#, "{values}");
+}
+
+/// A step that sends a note to the server, and goes on when the ConfigMap approval is there.
+async fn tells_and_waits(cluster: &TestCluster, server: &Server) -> Value {
+    let tell = r#"
+import ("vela/http", "vela/kube", "vela/builtin")
+tell: http.#HTTPPost & {$params: {url: parameter.url, request: {body: "hello", header: "X-Kind": "note"}}}
+read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "approval"}}
+wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "not approved yet"}}
+code: tell.$returns.statusCode
+parameter: url: string
+"#;
+    step_definition(cluster, "tell", tell).await;
+    json!({
+        "name": "tell", "type": "tell", "properties": {"url": server.url},
+        "outputs": [{"name": "code", "valueFrom": "code"}],
+    })
+}
+
+/// The values of an application that was deleted may be there for a while, and a new one of the same name keeps its own elsewhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_remembered_when_the_usual_name_becomes_free() {
+    let server = Server::start(Some("")).await;
+    let cluster = cluster().await;
+    let (name, approval) = ("workflow-shop-context", "approval");
+    let config_map =
+        |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    cluster.create(config_map(name)).await;
+    let step = tells_and_waits(&cluster, &server).await;
+    cluster.create(shop(&[step])).await;
+    let waits = |shop: &Value| message(&first_step(shop)) == "not approved yet";
+    let held = until_or("it is sent, and waits", || cluster.application("shop"), waits).await;
+    let kept = held["status"]["workflow"]["contextBackend"]["name"].as_str().unwrap().to_owned();
+    assert!(kept.starts_with("workflow-shop-context-"), "{kept}");
+    cluster.delete("v1", "ConfigMap", name).await;
+    cluster.create(config_map(approval)).await;
+    cluster.phase("shop", "running").await;
+    assert_eq!(server.sent().len(), 1);
+    assert!(cluster.get("v1", "ConfigMap", name).await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
