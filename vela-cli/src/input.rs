@@ -25,9 +25,14 @@ const STANDARD_INPUT: &str = "standard input";
 enum FileKinds {
     /// Manifests.
     Manifests,
-    /// Manifests and definitions written in CUE.
+    /// Manifests and definitions written in CUE, but no tests of definitions.
     Definitions,
+    /// Tests of definitions.
+    Tests,
 }
+
+/// What names of tests of definitions have before their end.
+const TEST: &str = ".test";
 
 /// Reads files, the manifests directly inside folders, URLs, and standard input (`-`).
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
@@ -80,6 +85,18 @@ pub(crate) fn is_shaped_like_a_path(word: &str) -> bool {
 /// Reads the same, and the definitions in CUE (`.cue`) that folders hold.
 pub(crate) fn read_definitions(paths: &[PathBuf]) -> Result<Vec<Document>> {
     read_all(paths, FileKinds::Definitions, Recursive { all: false })
+}
+
+/// The files of tests of definitions: those that are named, and those of folders.
+pub(crate) fn test_files(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<PathBuf>> {
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for path in paths {
+        match expand(path, FileKinds::Tests, recursive) {
+            Ok(more) => files.extend(more),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    Failure::all(failures).map_or(Ok(files), Err)
 }
 
 /// Says what is doubtful about the texts of objects. Applications tell it themselves, with all that is doubtful about them.
@@ -135,11 +152,12 @@ fn expand(path: &Path, want: FileKinds, recursive: Recursive) -> Result<Vec<Path
         let kinds = match want {
             FileKinds::Manifests => ".yaml, .yml or .json",
             FileKinds::Definitions => ".yaml, .yml, .json or .cue",
+            FileKinds::Tests => ".test.yaml, .test.yml or .test.json",
         };
         let error = Error::user(format!("there is no {kinds} file in {}", path.display()));
         return Err(match (want, recursive.all) {
             (_, true) => error.into(),
-            (FileKinds::Manifests, _) => {
+            (FileKinds::Manifests | FileKinds::Tests, _) => {
                 error.hint("--recursive (-R) reads the folders inside it, where the command has it").into()
             }
             (FileKinds::Definitions, _) => {
@@ -209,8 +227,13 @@ pub(crate) fn may_hold_definitions(name: &str) -> bool {
 }
 
 fn is_wanted(file: &Path, want: FileKinds) -> bool {
+    let is_test = file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.ends_with(TEST));
     match file.extension().and_then(|end| end.to_str()) {
-        Some("yaml" | "yml" | "json") => true,
+        Some("yaml" | "yml" | "json") => match want {
+            FileKinds::Manifests => true,
+            FileKinds::Definitions => !is_test,
+            FileKinds::Tests => is_test,
+        },
         Some("cue") => want == FileKinds::Definitions,
         _ => false,
     }

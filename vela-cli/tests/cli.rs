@@ -19,6 +19,8 @@ mod controller;
 mod dashboard;
 #[path = "cli/definition_changes.rs"]
 mod definition_changes;
+#[path = "cli/definition_tests.rs"]
+mod definition_tests;
 #[path = "cli/definitions.rs"]
 mod definitions;
 #[path = "cli/deploy.rs"]

@@ -14,6 +14,17 @@ pub(crate) enum Def {
     /// Judge definitions as the webhook would, with every mistake at its place; needs no cluster
     #[command(after_help = "Examples:\n  vela def vet my-trait.cue\n  vela def vet -R definitions/")]
     Vet(DefinitionFiles),
+    /// Render definitions with the values of test files and compare what they make; needs no cluster
+    #[command(
+        after_help = "A file NAME.test.yaml has tests of the definition in NAME.cue (or .yaml) beside it:\n\n  \
+            tests:\n  \
+            - name: one replica unless another number is given\n    \
+              component: {type: web, properties: {image: nginx}}\n    \
+              expect:\n      \
+                objects: [{kind: Deployment, spec: {replicas: 1}}]\n\n\
+            Examples:\n  vela def test web.test.yaml\n  vela def test -R definitions/ --filter replica"
+    )]
+    Test(TestDefinitions),
     /// Print the objects that definitions written in CUE stand for; needs no cluster
     #[command(
         after_help = "Examples:\n  vela def render my-trait.cue\n  vela def render definitions/ -o json"
@@ -124,6 +135,18 @@ pub(crate) struct DefinitionFiles {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) recursive: Recursive,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestDefinitions {
+    /// Test files, or folders with files that end in .test.yaml, .test.yml or .test.json
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recursive: Recursive,
+    /// Only tests whose name has this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ pub(crate) use self::config::{ApplyTemplate, Config, ConfigTemplate, CreateConfi
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{
     ApplyDefinitions, Def, DefinitionFiles, DefinitionFormat, DefinitionType, DeleteDefinition,
-    EditDefinition, GenerateApi, InitDefinition, Language, WhichDefinitions,
+    EditDefinition, GenerateApi, InitDefinition, Language, TestDefinitions, WhichDefinitions,
 };
 pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication, Top};

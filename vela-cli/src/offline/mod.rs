@@ -23,7 +23,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
 use crate::{environment, installation, order};
-use no_cluster::NoCluster;
+pub(crate) use no_cluster::NoCluster;
 pub(crate) use workflows::{JudgedWorkflows, workflows};
 
 /// The kinds of definitions that people name.

@@ -1,4 +1,4 @@
-//! `vela def`: judges, renders, lists and prints definitions, begins, applies, edits and deletes them, and writes clients.
+//! `vela def`: judges, tests, renders, lists and prints definitions, begins, applies, edits and deletes them, and writes clients.
 
 mod apply;
 mod del;
@@ -9,6 +9,7 @@ mod gen_api;
 mod init;
 mod parts;
 mod stored;
+mod test;
 mod users;
 
 pub(super) use self::del::{Ask, delete};
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()
         Def::Del(args) => del::run(args, global, screen),
         Def::GenApi(args) => gen_api::run(args, global, screen),
         Def::Vet(files) => vet(files, screen),
+        Def::Test(args) => test::run(args, screen),
         Def::Render { files, output } => render(files, *output, screen),
         Def::List { which, output } => {
             let snapshot = found::there(which, global, screen)?;
