@@ -13,9 +13,16 @@ pub(crate) async fn check(context: &Context, graph: &Graph) -> Result<(), Diagno
         return Ok(());
     }
     let mut found = Diagnostics::new();
-    for index in 0..graph.len() {
+    let of_policies = graph.policies().iter().map(|policy| {
+        let written = graph.app_file().policies().get(policy.index);
+        (written.map_or("", |policy| policy.path.as_str()), policy.objects.as_slice())
+    });
+    let of_components = (0..graph.len()).map(|index| {
         let path = graph.component(index).map_or("", |component| component.path.as_str());
-        for rendered in graph.objects_of(index) {
+        (path, graph.objects_of(index))
+    });
+    for (path, objects) in of_policies.chain(of_components) {
+        for rendered in objects {
             let key = rendered.key();
             // An unknown kind is told of when its object is applied.
             let kind = context.discovery.resolve(&key.api_version, &key.kind).await;

@@ -41,6 +41,7 @@ mod scenarios {
     mod pod_bounds;
     mod policies;
     mod policies_shared;
+    mod policy_objects;
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;

@@ -72,7 +72,8 @@ fn how(app: &AppFile, step: &Step) -> String {
     }
 }
 
-/// The text: a head line per component, the workload, then every other object with the trait it is from.
+/// The text: a head line per component, the workload, then every other object with the trait it is from; policies that make
+/// objects come last, as upstream prints them.
 pub fn text(rendered: &Rendered) -> String {
     let app = rendered.app_file();
     let mut text = String::new();
@@ -85,7 +86,7 @@ pub fn text(rendered: &Rendered) -> String {
             State::Ready(objects) => {
                 for object in objects {
                     match &object.role {
-                        Role::Workload => {}
+                        Role::Workload | Role::Policy { .. } => {}
                         Role::Auxiliary { .. } => text.push_str("## From the auxiliary workload\n"),
                         Role::Trait { type_, .. } => {
                             let _ = writeln!(text, "## From the trait {type_}");
@@ -108,20 +109,25 @@ pub fn text(rendered: &Rendered) -> String {
         }
         text.push('\n');
     }
+    for policy in rendered.policies() {
+        let _ = write!(text, "---\n# Application({}) -- Policy({})\n---\n\n", app.name(), policy.name);
+        for object in &policy.objects {
+            let _ = write!(text, "{}\n---\n", yaml(&printed(object)));
+        }
+        text.push('\n');
+    }
     text.push('\n');
     text
 }
 
-/// Every object in order, as one list to print as JSON or YAML.
+/// Every object in the order in which it is applied, as one list to print as JSON or YAML.
 pub fn list(rendered: &Rendered) -> Json {
-    let items: Vec<Json> = rendered
-        .components()
-        .iter()
-        .flat_map(|component| match &component.state {
-            State::Ready(objects) => objects.iter().map(printed).collect(),
-            State::Pending(_) => Vec::new(),
-        })
-        .collect();
+    let of_policies = rendered.policies().iter().flat_map(|policy| &policy.objects);
+    let of_components = rendered.components().iter().flat_map(|component| match &component.state {
+        State::Ready(objects) => objects.as_slice(),
+        State::Pending(_) => &[],
+    });
+    let items: Vec<Json> = of_policies.chain(of_components).map(printed).collect();
     json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
 

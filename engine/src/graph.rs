@@ -8,7 +8,7 @@ use crate::observed::ObjectKey;
 use crate::parse::{AppFile, Component};
 use crate::placement::Placement;
 use crate::render::stages::Deferred;
-use crate::render::{Rendered, RenderedObject, State};
+use crate::render::{Rendered, RenderedObject, RenderedPolicy, State};
 use crate::revision::{Identity, Revision};
 use crate::successor::VersionKind;
 
@@ -112,9 +112,15 @@ impl Graph {
         }
     }
 
-    /// Every desired object in the order of waves.
+    /// The policies that make objects, in the order written.
+    pub fn policies(&self) -> &[RenderedPolicy] {
+        self.rendered.policies()
+    }
+
+    /// Every desired object: those of policies, then those of components in the order of waves.
     pub fn objects(&self) -> impl Iterator<Item = &RenderedObject> {
-        self.waves.iter().flatten().flat_map(|index| self.objects_of(*index))
+        let of_policies = self.policies().iter().flat_map(|policy| &policy.objects);
+        of_policies.chain(self.waves.iter().flatten().flat_map(|index| self.objects_of(*index)))
     }
 
     /// Is the desired set complete? The caller prunes nothing while it is not.

@@ -113,7 +113,10 @@ impl Revision {
             let steps = self.app_file.workflow().into_iter().flat_map(|workflow| &workflow.steps);
             let steps = steps.filter_map(|step| Some((step.definition.as_ref()?, &step.type_)));
             let policies = self.app_file.transformed().into_iter().flat_map(|one| &one.definitions);
-            let uses = uses.chain(steps).chain(policies.map(|(type_, definition)| (definition, type_)));
+            let policies = policies.map(|(type_, definition)| (definition, type_));
+            let makers = self.app_file.policies().iter();
+            let makers = makers.filter_map(|policy| Some((policy.object_definition()?, &policy.type_)));
+            let uses = uses.chain(steps).chain(policies).chain(makers);
             let used = |(used, _): &(&Arc<Definition>, &String)| {
                 used.kind() == definition.kind() && used.hash() == definition.hash()
             };

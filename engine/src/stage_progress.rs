@@ -44,7 +44,7 @@ pub fn dispatched(
 fn counts(component: &Component, object: &RenderedObject, before: bool) -> bool {
     let stage = match &object.role {
         Role::Trait { index, .. } => stage(component, *index),
-        Role::Workload | Role::Auxiliary { .. } => Stage::DefaultDispatch,
+        Role::Workload | Role::Auxiliary { .. } | Role::Policy { .. } => Stage::DefaultDispatch,
     };
     match before {
         true => stage == Stage::PreDispatch,
@@ -75,7 +75,7 @@ fn live(graph: &Graph, node: usize, observed: &Observed) -> Json {
             Role::Auxiliary { resource } | Role::Trait { resource, .. } if !resource.is_empty() => {
                 others.insert(resource.clone(), live.clone());
             }
-            Role::Auxiliary { .. } | Role::Trait { .. } => {}
+            Role::Auxiliary { .. } | Role::Trait { .. } | Role::Policy { .. } => {}
         }
     }
     value.insert("outputs".to_owned(), Json::Object(others));

@@ -37,6 +37,8 @@ mod placements;
 mod policies;
 #[path = "engine/policy_definitions.rs"]
 mod policy_definitions;
+#[path = "engine/policy_objects.rs"]
+mod policy_objects;
 #[path = "engine/processing.rs"]
 mod processing;
 #[path = "engine/reference.rs"]

@@ -127,7 +127,7 @@ fn same_outputs(rendered: &Rendered) -> Vec<Cause> {
         let mut names: BTreeMap<&str, String> = BTreeMap::new();
         for object in objects {
             let (name, by) = match &object.role {
-                Role::Workload => continue,
+                Role::Workload | Role::Policy { .. } => continue,
                 Role::Auxiliary { resource } => (resource, "the component itself".to_owned()),
                 Role::Trait { type_, index, resource } => (resource, format!("traits[{index}] ({type_})")),
             };

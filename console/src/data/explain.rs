@@ -36,7 +36,7 @@ pub(crate) struct Explanation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExplainedObject {
-    /// The component that it belongs to.
+    /// The component that it belongs to; empty where a policy of the application made it.
     pub(crate) component: String,
     /// The trait that made it; empty where the component did.
     pub(crate) trait_type: String,
@@ -106,6 +106,9 @@ fn render(document: &Document, snapshot: &Snapshot) -> Explanation {
     let mut explanation = failed(rendered.warnings());
     let fields: BTreeMap<(u32, u32), String> =
         document.places().below("").into_iter().map(|(path, place)| (at(&place), path)).collect();
+    for policy in rendered.policies() {
+        explanation.objects.extend(policy.objects.iter().map(|object| explained(object, "", &fields)));
+    }
     for component in rendered.components() {
         let name = &rendered.app_file().components()[component.index].name;
         match &component.state {
@@ -145,7 +148,7 @@ fn explained(
         component: component.to_owned(),
         trait_type: match &object.role {
             Role::Trait { type_, .. } => type_.clone(),
-            Role::Workload | Role::Auxiliary { .. } => String::new(),
+            Role::Workload | Role::Auxiliary { .. } | Role::Policy { .. } => String::new(),
         },
         cluster: object.cluster.clone(),
         object: shown,

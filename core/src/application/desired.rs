@@ -7,12 +7,15 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 use vela_crds::labels;
 use vela_engine::parse::Era;
-use vela_engine::policy::{GarbageCollect, ObjectRules};
+use vela_engine::policy::{GarbageCollect, ObjectRules, Rules};
 use vela_engine::{Definition, Graph, ObjectKey, render};
 use vela_runtime::Discovery;
 use vela_runtime::apply as runtime_apply;
 
 use super::inventory::{Entry, Owned, Record};
+
+/// Objects of policies come before those of all components, and go after them.
+const WAVE_OF_POLICIES: i32 = -1;
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct Desired {
     pub(crate) generation: Option<i64>,
     /// The definitions it was rendered from, beside the Application.
     pub(crate) definitions: Vec<Arc<Definition>>,
+    /// The policies that make objects, in the order written: they are applied before all components.
+    pub(super) policies: Vec<Node>,
     /// Components in the order written.
     pub(crate) nodes: Vec<Node>,
     /// The controller that applies the objects of the application.
@@ -36,10 +41,13 @@ pub(crate) struct Desired {
     pub(super) deferred: BTreeSet<(String, Option<String>)>,
 }
 
-/// The objects of one component.
+/// The objects of one component, or of one policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
+    /// Name of the component; "" where none makes them.
     pub(crate) component: String,
+    /// A policy of the application makes them.
+    pub(crate) by_policy: bool,
     /// Number of components that come before it; deletion goes the other way.
     pub(crate) wave: i32,
     pub(crate) pieces: Vec<Piece>,
@@ -94,29 +102,23 @@ impl Desired {
         let mut nodes = Vec::with_capacity(graph.len());
         for index in 0..graph.len() {
             let wave = graph.waves().iter().position(|wave| wave.contains(&index)).unwrap_or(0);
-            let mut pieces = Vec::new();
-            for rendered in graph.objects_of(index) {
-                let trait_type = match &rendered.role {
-                    render::Role::Trait { type_, .. } => Some(type_.clone()),
-                    _ => None,
-                };
-                let mut object: DynamicObject = serde_json::from_value(rendered.object.clone())?;
-                // An unknown kind is told of when its object is applied.
-                if discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
-                    object.metadata.namespace = None;
-                }
-                let rules = plan.rules().of(&rendered.object);
-                pieces.push(Piece { name: rendered.key(), object, trait_type, rules, held: false });
-            }
+            let pieces = pieces(discovery, plan.rules(), graph.objects_of(index)).await?;
             let component =
                 graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
-            nodes.push(Node { component, wave: i32::try_from(wave).unwrap_or(i32::MAX), pieces });
+            let wave = i32::try_from(wave).unwrap_or(i32::MAX);
+            nodes.push(Node { component, by_policy: false, wave, pieces });
+        }
+        let mut policies = Vec::with_capacity(graph.policies().len());
+        for policy in graph.policies() {
+            let pieces = pieces(discovery, plan.rules(), &policy.objects).await?;
+            policies.push(Node { component: String::new(), by_policy: true, wave: WAVE_OF_POLICIES, pieces });
         }
         Ok(Self {
             identity: graph.identity().hash().to_owned(),
             revision: graph.identity().name().to_owned(),
             generation,
             definitions: definitions(graph),
+            policies,
             nodes,
             form: Form::Applied,
             garbage_collect: plan.rules().garbage_collect().clone(),
@@ -172,9 +174,12 @@ impl Desired {
         desired
     }
 
-    /// Every object with its component.
+    /// Every object with its component or policy.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (&Node, &Piece)> {
-        self.nodes.iter().flat_map(|node| node.pieces.iter().map(move |piece| (node, piece)))
+        self.policies
+            .iter()
+            .chain(&self.nodes)
+            .flat_map(|node| node.pieces.iter().map(move |piece| (node, piece)))
     }
 }
 
@@ -192,6 +197,29 @@ impl Piece {
         }
         runtime_apply::hash(&object)
     }
+}
+
+/// Rendered objects as they are applied.
+async fn pieces(
+    discovery: &Discovery,
+    rules: &Rules,
+    objects: &[render::RenderedObject],
+) -> Result<Vec<Piece>, serde_json::Error> {
+    let mut pieces = Vec::with_capacity(objects.len());
+    for rendered in objects {
+        let trait_type = match &rendered.role {
+            render::Role::Trait { type_, .. } => Some(type_.clone()),
+            _ => None,
+        };
+        let mut object: DynamicObject = serde_json::from_value(rendered.object.clone())?;
+        // An unknown kind is told of when its object is applied.
+        if discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
+            object.metadata.namespace = None;
+        }
+        let rules = rules.of(&rendered.object);
+        pieces.push(Piece { name: rendered.key(), object, trait_type, rules, held: false });
+    }
+    Ok(pieces)
 }
 
 /// Is it an object of this component, or of this trait of it?

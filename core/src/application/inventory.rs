@@ -68,6 +68,25 @@ pub(crate) struct Entry {
     pub(crate) released: bool,
     /// A workflow step made it by a call: no set names it, and it goes with the application.
     pub(crate) by_step: bool,
+    /// A policy of the application made it, and no component.
+    pub(crate) by_policy: bool,
+}
+
+/// The creator of an object that a workflow step made by a call.
+pub(super) const STEP: &str = "step";
+
+/// The creator of an object of a policy, in the word of upstream.
+pub(super) const POLICY: &str = "policy";
+
+impl Entry {
+    /// What made the object, as the record names it.
+    pub(super) fn creator(&self) -> &'static str {
+        match self {
+            Self { by_step: true, .. } => STEP,
+            Self { by_policy: true, .. } => POLICY,
+            Self { .. } => "workflow",
+        }
+    }
 }
 
 /// Labels of a record beside name and namespace of the application; no decision depends on them.

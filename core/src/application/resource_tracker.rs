@@ -13,14 +13,11 @@ use vela_engine::LOCAL;
 use vela_runtime::Key;
 use vela_runtime::apply::text_hash;
 
-use super::inventory::{Entry, Marks, Owned, Record};
+use super::inventory::{Entry, Marks, Owned, POLICY, Record, STEP};
 use crate::compression;
 
 /// Longest name the API accepts.
 const NAME_BYTES_AT_MOST: usize = 253;
-
-/// Creator of what a workflow step made by a call.
-const STEP: &str = "step";
 
 /// Type of a tracker of what stays while it is named.
 const VERSIONED: &str = "versioned";
@@ -264,6 +261,7 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
         kind: text(&managed.kind),
         key: Key::new(text(&managed.namespace), text(&managed.name)),
     };
+    let by_policy = managed.creator.as_deref() == Some(POLICY);
     let entry = Entry {
         hash: managed.hash.clone(),
         uid: managed.uid.clone(),
@@ -273,8 +271,9 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
         unwanted: managed.deleted,
         retained: managed.retained,
         released: managed.skip_gc,
-        // Upstream names no component where a step or a policy made the object, and no set names it either.
-        by_step: managed.creator.as_deref() == Some(STEP) || managed.component.is_none(),
+        // Upstream names no component where a step made the object, and no set names it either.
+        by_step: managed.creator.as_deref() == Some(STEP) || (managed.component.is_none() && !by_policy),
+        by_policy,
     };
     (owned, entry)
 }
@@ -294,7 +293,7 @@ fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
         deleted: entry.unwanted,
         retained: entry.retained,
         skip_gc: entry.released,
-        creator: Some(if entry.by_step { STEP } else { "workflow" }.to_owned()),
+        creator: Some(entry.creator().to_owned()),
         ..ManagedResource::default()
     }
 }

@@ -139,7 +139,7 @@ async fn stored(
             .map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
         let pieces =
             vec![Piece { name, object, trait_type: None, rules: ObjectRules::default(), held: false }];
-        Ok::<_, Stopped>(Node { component: component.to_owned(), wave, pieces })
+        Ok::<_, Stopped>(Node { component: component.to_owned(), by_policy: false, wave, pieces })
     };
     let mut nodes = Vec::with_capacity(composed.components.len() + 1);
     for component in composed.components {
@@ -153,6 +153,7 @@ async fn stored(
         revision: graph.identity().name().to_owned(),
         generation,
         definitions: definitions(graph),
+        policies: Vec::new(),
         nodes,
         form: Form::of(graph),
         garbage_collect: GarbageCollect::default(),

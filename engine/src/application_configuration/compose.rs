@@ -58,7 +58,9 @@ pub fn compose(rendered: &Rendered) -> Result<Composed, Diagnostics> {
                     "metadata": metadata(&component.name),
                     "spec": {"workload": stored(object)},
                 })),
-                Role::Auxiliary { .. } | Role::Trait { .. } => traits.push(json!({"trait": stored(object)})),
+                Role::Auxiliary { .. } | Role::Trait { .. } | Role::Policy { .. } => {
+                    traits.push(json!({"trait": stored(object)}))
+                }
             }
         }
         let mut entry = json!({"componentName": component.name, "traits": traits});

@@ -171,6 +171,11 @@ impl Policy {
     pub(crate) fn changes_application(&self) -> bool {
         self.definition.as_ref().is_some_and(|definition| changes_applications(definition))
     }
+
+    /// The definition by which it makes objects, where it does.
+    pub fn object_definition(&self) -> Option<&Arc<Definition>> {
+        self.definition.as_ref().filter(|_| !self.changes_application())
+    }
 }
 
 /// A workflow as written.
@@ -326,6 +331,7 @@ impl AppFile {
         let steps = self.workflow.iter().flat_map(|w| w.steps.iter().filter_map(|s| s.definition.as_ref()));
         let policies = self.transformed.iter().flat_map(|transformed| &transformed.definitions);
         let policies = policies.map(|(_, definition)| definition);
+        let policies = policies.chain(self.policies.iter().filter_map(Policy::object_definition));
         let used: BTreeMap<_, _> = components
             .chain(traits)
             .chain(scopes)

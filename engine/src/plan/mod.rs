@@ -24,6 +24,7 @@ pub use workflow::{APPLY_COMPONENT, DEPLOY, SUPPORTED_STEPS, Step};
 pub struct Plan {
     revision: Revision,
     nodes: Vec<Node>,
+    policies: Vec<usize>,
     steps: Vec<Step>,
     mode: &'static str,
     warnings: Diagnostics,
@@ -52,6 +53,11 @@ impl Plan {
     /// The nodes, one a component and place, by place and in the order written.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Indexes of the policies that make objects, in the order written. Their objects go before those of all nodes.
+    pub fn policies(&self) -> &[usize] {
+        &self.policies
     }
 
     /// The steps of its workflow: those written, or those that its components and policies stand for.
@@ -130,9 +136,12 @@ pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
 pub(crate) fn without_order(revision: Revision) -> Plan {
     let count = revision.app_file().components().len();
     let nodes = (0..count).map(|component| Node::new(component, Placement::default())).collect();
+    let policies = revision.app_file().policies().iter().enumerate();
+    let policies = policies.filter(|(_, policy)| policy.object_definition().is_some());
+    let policies = policies.map(|(index, _)| index).collect();
     let (warnings, left_out) = (Diagnostics::new(), Diagnostics::new());
     let (steps, mode, rules) = (Vec::new(), workflow::DAG, Arc::default());
-    Plan { revision, nodes, steps, mode, warnings, left_out, failing: None, rules, spec: None }
+    Plan { revision, nodes, policies, steps, mode, warnings, left_out, failing: None, rules, spec: None }
 }
 
 fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnostics> {
@@ -142,6 +151,7 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     for component in app.components() {
         secrets(&app, component, not_supported, &mut found);
     }
+    let makers = makers(&app, &policies, not_supported, &mut found);
     stays(&app, &policies, not_supported, &mut found);
     let workflow::Planned { nodes, steps, mode, failing, spec } =
         workflow::plan(&app, &policies, not_supported, &mut found);
@@ -161,7 +171,53 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     }
     let ((), warnings) = found.or(())?;
     let (left_out, rules) = (Diagnostics::new(), Arc::new(policies.rules));
-    Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules, spec })
+    Ok(Plan { revision, nodes, policies: makers, steps, mode, warnings, left_out, failing, rules, spec })
+}
+
+/// The policies that make objects, where the application applies objects itself; others are refused.
+fn makers(
+    app: &AppFile,
+    policies: &Policies,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) -> Vec<usize> {
+    let others = others_apply(app);
+    let mut makers = Vec::with_capacity(policies.makers.len());
+    for (index, named) in &policies.makers {
+        let Some(definition) = app.policies()[*index].object_definition() else { continue };
+        let (message, hint) = match (others, definition.secret_parameters()) {
+            (Some(why), _) => (
+                format!("policy {:?} makes objects, and is not supported yet in {why}", named.type_),
+                "make its objects by a component, or write the application in the v1beta1 form without a rollout",
+            ),
+            (None, Ok(secrets)) if secrets.is_empty() => {
+                makers.push(*index);
+                continue;
+            }
+            (None, Ok(_)) => (
+                format!("policy {:?} takes the content of Secrets: not supported yet", named.type_),
+                "refer to the Secret by name in the template, for example with secretKeyRef",
+            ),
+            (None, Err(message)) => (
+                format!("{}: {message}", definition.title()),
+                "or refer to the Secret by name in the template, for example with secretKeyRef",
+            ),
+        };
+        let finding = not_supported(Code::NotSupported, message).hint(hint);
+        found.push(finding.at(app.document(), named.path.clone()));
+    }
+    makers
+}
+
+/// Which applications have their objects applied by another controller.
+fn others_apply(app: &AppFile) -> Option<&'static str> {
+    match app.era() {
+        Era::V1alpha2 => Some("an application in the v1alpha2 form"),
+        Era::V1beta1 if app.only_records() || app.rollout_plan().is_some() => {
+            Some("an application that is rolled out")
+        }
+        Era::V1beta1 => None,
+    }
 }
 
 /// Components give each other values of their objects, where the application applies them itself, and each once.
@@ -191,13 +247,7 @@ fn values(app: &AppFile, nodes: &[Node], not_supported: NotSupported, found: &mu
 /// A rollout and a stored configuration look for the objects in the application's namespace, and once; what they write does
 /// not go by the rules of policies.
 fn stays(app: &AppFile, policies: &Policies, not_supported: NotSupported, found: &mut Diagnostics) {
-    let why = if app.era() == Era::V1alpha2 {
-        "an application in the v1alpha2 form"
-    } else if app.only_records() || app.rollout_plan().is_some() {
-        "an application that is rolled out"
-    } else {
-        return;
-    };
+    let Some(why) = others_apply(app) else { return };
     for policy in &policies.about_objects {
         let message =
             format!("policy {:?} of {why} is not supported yet: others write its objects", policy.type_);

@@ -80,6 +80,8 @@ pub(crate) struct Policies {
     pub(crate) overrides: Vec<Named>,
     /// Those about objects.
     pub(crate) about_objects: Vec<Named>,
+    /// Those that make objects by their definitions, with their indexes in the application.
+    pub(crate) makers: Vec<(usize, Named)>,
     /// The values of these policies.
     pub(crate) rules: Rules,
 }
@@ -139,6 +141,8 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
         } else if rules::TYPES.contains(&type_) {
             policies.rules.read(policy, &mut Reader { app, found: &mut *found });
             policies.about_objects.push(named());
+        } else if policy.object_definition().is_some() {
+            policies.makers.push((index, named()));
         } else if type_ != debug::TYPE && !policy.changes_application() {
             let message = format!("policy type {:?} is not supported yet", policy.type_);
             let finding = not_supported(Code::NotSupported, message);
@@ -200,6 +204,7 @@ impl Policies {
     }
 }
 
-fn name(policy: &Policy, index: usize) -> String {
+/// The name of the policy at this index; one is made up where it has none, as upstream.
+pub(crate) fn name(policy: &Policy, index: usize) -> String {
     written::name_of(&policy.name, &policy.type_, index)
 }

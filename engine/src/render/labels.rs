@@ -50,7 +50,7 @@ pub(super) struct Owner<'a> {
 /// Names and labels an object. The template's own name and namespace are kept, its other labels too.
 pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
     let name = match &rendered.role {
-        Role::Workload | Role::Auxiliary { .. } => owner.component.name.clone(),
+        Role::Workload | Role::Auxiliary { .. } | Role::Policy { .. } => owner.component.name.clone(),
         Role::Trait { type_, index, resource } => {
             let middle = type_.split('.').next().unwrap_or(type_).replacen("@v", "-v", 1).to_lowercase();
             let apart = match resource.as_str() {
@@ -83,8 +83,12 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
     };
     set(labels::APP_NAME, owner.app.name());
     set(labels::APP_NAMESPACE, owner.app.namespace());
-    set(labels::APP_COMPONENT, &owner.component.name);
     set(labels::APP_REVISION, owner.revision);
+    // It belongs to no component, and rules that select objects by component or trait are not about it.
+    if matches!(rendered.role, Role::Policy { .. }) {
+        return;
+    }
+    set(labels::APP_COMPONENT, &owner.component.name);
     if !owner.placement.replica.is_empty() {
         set(labels::REPLICA_KEY, &owner.placement.replica);
     }
@@ -98,6 +102,7 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
             set(labels::TRAIT_TYPE, labels::TRAIT_TYPE_AUXILIARY);
             set(labels::TRAIT_RESOURCE, resource);
         }
+        Role::Policy { .. } => {}
         Role::Trait { type_, resource, .. } => {
             set(labels::RESOURCE_TYPE, labels::RESOURCE_TYPE_TRAIT);
             set(labels::TRAIT_TYPE, &type_.replacen("@v", "-v", 1));

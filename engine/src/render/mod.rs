@@ -51,7 +51,7 @@ pub(crate) use labels::short_hash;
 pub use limits::{Limits, MEMORY};
 pub use origins::ValueOrigin;
 pub(crate) use rendering::maker;
-pub use rendering::{Inputs, RenderedComponent, RenderedObject, Role, State};
+pub use rendering::{Inputs, RenderedComponent, RenderedObject, RenderedPolicy, Role, State};
 pub use templates::{Compiled, Templates};
 pub use vela_cue::{Budget, Guard};
 
@@ -59,6 +59,7 @@ pub use vela_cue::{Budget, Guard};
 #[derive(Debug, Clone)]
 pub struct Rendered {
     plan: Plan,
+    policies: Vec<RenderedPolicy>,
     components: Vec<RenderedComponent>,
     warnings: Diagnostics,
 }
@@ -84,6 +85,11 @@ impl Rendered {
         &self.components
     }
 
+    /// The policies that make objects, in the order written.
+    pub fn policies(&self) -> &[RenderedPolicy] {
+        &self.policies
+    }
+
     /// The warnings, the earlier phases' findings included.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
@@ -106,12 +112,8 @@ impl Rendered {
 
     /// The kinds of versions that Kubernetes has withdrawn: the cluster may not serve them any more.
     pub fn withdrawn(&self) -> BTreeSet<VersionKind> {
-        let states = self.components.iter().map(|component| &component.state);
-        let objects = states.filter_map(|state| match state {
-            State::Ready(objects) => Some(objects),
-            State::Pending(_) => None,
-        });
-        successor::withdrawn(objects.flatten().map(|rendered| &rendered.object))
+        let objects = made(&self.policies, &self.components);
+        successor::withdrawn(objects.map(|(_, rendered)| &rendered.object))
     }
 
     /// The same with the objects of these kinds in the version that followed. Two objects may become one by it.
@@ -121,19 +123,23 @@ impl Rendered {
     pub fn with_successors(mut self, not_served: &BTreeSet<VersionKind>) -> Result<Self, Diagnostics> {
         let mut found = self.warnings;
         let app = self.plan.app_file();
+        let succeed = |index: usize, rendered: &mut RenderedObject, found: &mut Diagnostics| {
+            let (path, _) = maker(app, index, &rendered.role);
+            for said in successor::succeed(std::iter::once(&mut rendered.object), not_served) {
+                found.push(Diagnostic::warning(Code::WrongKind, said).at(app.document(), path.clone()));
+            }
+        };
+        for rendered in self.policies.iter_mut().flat_map(|policy| &mut policy.objects) {
+            succeed(0, rendered, &mut found);
+        }
         for component in &mut self.components {
             let State::Ready(objects) = &mut component.state else { continue };
-            for rendered in objects.iter_mut() {
-                let (path, _) = maker(app, component.index, &rendered.role);
-                for said in successor::succeed(std::iter::once(&mut rendered.object), not_served) {
-                    found.push(Diagnostic::warning(Code::WrongKind, said).at(app.document(), path.clone()));
-                }
-            }
+            objects.iter_mut().for_each(|rendered| succeed(component.index, rendered, &mut found));
             workload_ref::write(app, component.index, objects, &mut found);
         }
-        collisions(app, &self.components, &mut found);
-        let (components, warnings) = found.or(self.components)?;
-        Ok(Self { plan: self.plan, components, warnings })
+        collisions(app, made(&self.policies, &self.components), &mut found);
+        let ((), warnings) = found.or(())?;
+        Ok(Self { warnings, ..self })
     }
 }
 
@@ -143,6 +149,9 @@ impl Rendered {
 /// The errors of templates, parameters and their objects, each with its place.
 pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Rendered, Diagnostics> {
     let mut found = plan.warnings().clone();
+    let policies = plan.policies().iter();
+    let policies: Vec<RenderedPolicy> =
+        policies.map(|index| component::render_policy(plan, *index, templates, inputs, &mut found)).collect();
     let mut components = Vec::with_capacity(plan.nodes().len());
     let (first, others) = plan.nodes().split_at(plan.app_file().components().len().min(plan.nodes().len()));
     for node in first.iter().enumerate() {
@@ -155,13 +164,29 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
         components.push(component::render(plan, node, templates, inputs, &mut again));
         found.extend_new(again);
     }
-    collisions(plan.app_file(), &components, &mut found);
-    out_of_bounds(plan.app_file(), &components, &mut found);
+    collisions(plan.app_file(), made(&policies, &components), &mut found);
+    out_of_bounds(plan.app_file(), made(&policies, &components), &mut found);
     validity::scalers(plan.app_file(), &components, &mut found);
     steps::undeclared(plan.app_file(), templates, &mut found);
     let found = in_files(plan.app_file(), found);
-    let (components, warnings) = found.or(components)?;
-    Ok(Rendered { plan: plan.clone(), components, warnings })
+    let ((), warnings) = found.or(())?;
+    Ok(Rendered { plan: plan.clone(), policies, components, warnings })
+}
+
+/// Every object with the index of its component; those of policies come first.
+fn made<'r>(
+    policies: &'r [RenderedPolicy],
+    components: &'r [RenderedComponent],
+) -> impl Iterator<Item = (usize, &'r RenderedObject)> {
+    let of_policies = policies.iter().flat_map(|policy| &policy.objects).map(|object| (0, object));
+    let of_components = components.iter().flat_map(|component| {
+        let objects = match &component.state {
+            State::Ready(objects) => objects.as_slice(),
+            State::Pending(_) => &[],
+        };
+        objects.iter().map(|object| (component.index, object))
+    });
+    of_policies.chain(of_components)
 }
 
 /// Places in templates as places in the files that hold them.
@@ -179,33 +204,35 @@ fn in_files(app: &AppFile, found: Diagnostics) -> Diagnostics {
 }
 
 /// Two objects with one identity would overwrite each other.
-fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagnostics) {
+fn collisions<'r>(
+    app: &AppFile,
+    made: impl Iterator<Item = (usize, &'r RenderedObject)>,
+    found: &mut Diagnostics,
+) {
     let mut seen: BTreeMap<ObjectKey, String> = BTreeMap::new();
-    for component in components {
-        let State::Ready(objects) = &component.state else { continue };
-        for object in objects {
-            let (path, maker) = maker(app, component.index, &object.role);
-            let key = object.key();
-            if let Some(first) = seen.get(&key) {
-                let message = format!("{key} is made twice: by {first} and by {maker}");
-                let hint = "give one of the components or trait objects another name".to_owned();
-                let place = crate::diagnostic::DefinitionPlace::whole(object.definition.title());
-                let error = Diagnostic::error(Code::Collision, message).at(app.document(), path).hint(hint);
-                found.push(error.definition(place));
-            } else {
-                seen.insert(key, maker);
-            }
+    for (index, object) in made {
+        let (path, maker) = maker(app, index, &object.role);
+        let key = object.key();
+        if let Some(first) = seen.get(&key) {
+            let message = format!("{key} is made twice: by {first} and by {maker}");
+            let hint = "give one of the components or trait objects another name".to_owned();
+            let place = crate::diagnostic::DefinitionPlace::whole(object.definition.title());
+            let error = Diagnostic::error(Code::Collision, message).at(app.document(), path).hint(hint);
+            found.push(error.definition(place));
+        } else {
+            seen.insert(key, maker);
         }
     }
 }
 
 /// Objects that the operator does not allow this application to make.
-fn out_of_bounds(app: &AppFile, components: &[RenderedComponent], found: &mut Diagnostics) {
-    for component in components {
-        let State::Ready(objects) = &component.state else { continue };
-        for object in objects {
-            let (path, _) = maker(app, component.index, &object.role);
-            app.bounds().judge(&object.object, app.namespace(), (app.document(), &path), found);
-        }
+fn out_of_bounds<'r>(
+    app: &AppFile,
+    made: impl Iterator<Item = (usize, &'r RenderedObject)>,
+    found: &mut Diagnostics,
+) {
+    for (index, object) in made {
+        let (path, _) = maker(app, index, &object.role);
+        app.bounds().judge(&object.object, app.namespace(), (app.document(), &path), found);
     }
 }

@@ -12,6 +12,7 @@ use crate::definition::Definition;
 use crate::observed::ObjectKey;
 use crate::parse::AppFile;
 use crate::placement::Placement;
+use crate::policy;
 
 /// The role of an object in the labels `app.oam.dev/resourceType` and its like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,13 @@ pub enum Role {
         /// The trait's type.
         type_: String,
         /// Index of the trait in the component.
+        index: usize,
+        /// Its name under `outputs`; "" for the single `output`.
+        resource: String,
+    },
+    /// An object made by a policy of the application, which belongs to no component.
+    Policy {
+        /// Index of the policy in the AppFile.
         index: usize,
         /// Its name under `outputs`; "" for the single `output`.
         resource: String,
@@ -101,11 +109,28 @@ pub struct RenderedComponent {
     pub withheld: bool,
 }
 
-/// Field path and words for who made an object.
+/// One rendered policy: its objects go before those of all components.
+#[derive(Debug, Clone)]
+pub struct RenderedPolicy {
+    /// Index in the AppFile.
+    pub index: usize,
+    /// Its name; one is made up where it has none.
+    pub name: String,
+    /// Its objects: `output` first, then the others in the order of the template.
+    pub objects: Vec<RenderedObject>,
+    /// The context its template saw: its health policy sees it again.
+    pub context: Json,
+}
+
+/// Field path and words for who made an object; `index` is that of its component, where it has one.
 pub(crate) fn maker(app: &AppFile, index: usize, role: &Role) -> (String, String) {
+    if let Role::Policy { index, .. } = role {
+        let policy = &app.policies()[*index];
+        return (policy.path.clone(), format!("policy {:?}", policy::name(policy, *index)));
+    }
     let component = &app.components()[index];
     match role {
-        Role::Workload | Role::Auxiliary { .. } => {
+        Role::Workload | Role::Auxiliary { .. } | Role::Policy { .. } => {
             (component.path.clone(), format!("component {:?}", component.name))
         }
         Role::Trait { type_, index, .. } => {

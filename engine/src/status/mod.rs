@@ -6,6 +6,8 @@ mod definitions;
 mod era;
 mod observed_run;
 mod phase;
+mod policy_objects;
+mod references;
 mod services;
 mod workflow_run;
 
@@ -32,6 +34,8 @@ pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
 use era::Progress;
 pub use phase::Phase;
+use policy_objects::PolicyObjects;
+use references::{live_key, reference};
 pub use services::Service;
 use services::{pods, say_who_waits, scopes, service, shown};
 
@@ -77,6 +81,8 @@ pub struct Status {
     definitions: Option<Definitions>,
     /// What became of the policies that change the application.
     policies: Vec<Json>,
+    /// The policies that make objects.
+    made: PolicyObjects,
     /// The reports of earlier reconciles on the components may be out of date.
     unseen: bool,
 }
@@ -127,7 +133,7 @@ impl Status {
     /// The status of a reconcile that failed in a phase before anything was applied. Results of earlier reconciles
     /// (services, revision, applied resources) stay.
     pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
-        let era = Era::of(application.value());
+        let begun = Self::begun(application, Phase::Rendering);
         let mut conditions: Vec<Condition> = ConditionType::ORDER
             .into_iter()
             .take_while(|type_| *type_ < phase)
@@ -137,12 +143,17 @@ impl Status {
         conditions.push(Condition::bad(
             ConditionType::Ready,
             "ReconcileError",
-            format!("{} failed", phase.name(era)),
+            format!("{} failed", phase.name(begun.era)),
         ));
+        Self { conditions, ..begun }
+    }
+
+    /// Only the phase is known.
+    fn begun(application: &Document, phase: Phase) -> Self {
         Self {
-            era,
-            phase: Phase::Rendering,
-            conditions,
+            era: Era::of(application.value()),
+            phase,
+            conditions: Vec::new(),
             services: Vec::new(),
             components: Vec::new(),
             revision: None,
@@ -152,6 +163,7 @@ impl Status {
             rollout: None,
             definitions: None,
             policies: Vec::new(),
+            made: PolicyObjects::default(),
             unseen: false,
         }
     }
@@ -230,6 +242,7 @@ impl Status {
             rollout: None,
             definitions: None,
             policies: Vec::new(),
+            made: PolicyObjects::default(),
             unseen: false,
         }
     }
@@ -288,21 +301,7 @@ impl Status {
 
     /// The status while its objects are being removed.
     pub fn deleting(application: &Document) -> Self {
-        Self {
-            era: Era::of(application.value()),
-            phase: Phase::Deleting,
-            conditions: Vec::new(),
-            services: Vec::new(),
-            components: Vec::new(),
-            revision: None,
-            applied: Vec::new(),
-            run: None,
-            generation: generation(application),
-            rollout: None,
-            definitions: None,
-            policies: Vec::new(),
-            unseen: false,
-        }
+        Self::begun(application, Phase::Deleting)
     }
 
     /// The status of an application whose deletion cannot go on.
@@ -324,6 +323,7 @@ impl Status {
         if let Some(Run::Observed(run) | Run::Stored(run)) = &mut self.run {
             run.for_each_message(hide);
         }
+        self.made.for_each_message(hide);
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
             health.details.values_mut().for_each(hide);
@@ -389,7 +389,11 @@ impl Status {
         if let Some((name, number, hash)) = &self.revision {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
             status["services"] = shown(&self.services);
-            status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
+            let applied = self.applied.iter().map(|key| reference(key, "workflow"));
+            status["appliedResources"] = self.made.references().chain(applied).collect();
+            if let Some(policies) = self.made.to_json() {
+                status["policy"] = policies;
+            }
             // Noted for a workflow that runs again.
             if let Some(at) = old.get(SCHEDULED_AT) {
                 status[SCHEDULED_AT] = at.clone();
@@ -410,27 +414,8 @@ impl Status {
     }
 }
 
-fn reference(key: &ObjectKey) -> Json {
-    let mut reference =
-        json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "creator": "workflow"});
-    if !key.namespace.is_empty() {
-        reference["namespace"] = json!(key.namespace);
-    }
-    if !key.cluster.is_empty() {
-        reference["cluster"] = json!(key.cluster);
-    }
-    reference
-}
-
 fn generation(application: &Document) -> Option<i64> {
     application.value().get("metadata")?.get("generation")?.as_i64()
-}
-
-/// The object as it is called in the cluster, where it was seen: a rollout gives every revision a workload of its own.
-fn live_key(key: ObjectKey, observed: &Observed) -> Option<ObjectKey> {
-    let live = observed.object(&key)?;
-    let name = live.pointer("/metadata/name").and_then(Json::as_str).unwrap_or(&key.name).to_owned();
-    Some(ObjectKey { name, ..key })
 }
 
 /// Says how the application is, from what was seen after applying.
@@ -440,13 +425,16 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
     say_who_waits(graph, observed, &mut services);
     let failing = graph.rendered().plan().failing();
-    let healthy = services.iter().all(|service| service.health.healthy) && failing.is_none();
+    let made = PolicyObjects::of(graph, observed, templates);
     let identity = graph.identity();
     let was_finished =
         application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {
             old.get("finished") == Some(&Json::Bool(true))
                 && old.get("appRevision").and_then(Json::as_str) == Some(identity.name())
         });
+    let is_well =
+        (was_finished && made.manages_health()) || services.iter().all(|service| service.health.healthy);
+    let healthy = is_well && failing.is_none() && made.problems().next().is_none();
     let finished = healthy || (was_finished && failing.is_none());
     let phase = match (healthy, was_finished) {
         (true, _) => Phase::Running,
@@ -461,8 +449,12 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         .filter(|service| !service.health.healthy)
         .map(|service| format!("{}: {}", service.name, service.health.reason()));
     // A failure comes first: the rest only waits for it.
-    let waiting: Vec<String> =
-        failing.iter().map(|failing| failing.message.clone()).chain(unhealthy).collect();
+    let waiting: Vec<String> = failing
+        .iter()
+        .map(|failing| failing.message.clone())
+        .chain(made.problems())
+        .chain(unhealthy)
+        .collect();
     let any = |is: &dyn Fn(&ObjectKey) -> bool| graph.objects().any(|object| is(&object.key()));
     let reason = match (any(&|key| observed.is_refused(key)), any(&|key| observed.error(key).is_some())) {
         (true, _) => REFUSED,
@@ -478,7 +470,8 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         true => Condition::good(ConditionType::Ready),
         false => Condition::bad(ConditionType::Ready, "Unavailable", waiting.join("; ")),
     });
-    let applied = graph.objects().filter_map(|object| live_key(object.key(), observed)).collect();
+    let of_components = graph.objects().skip(made.rendered());
+    let applied = of_components.filter_map(|object| live_key(object.key(), observed)).collect();
     Status {
         era: graph.app_file().era(),
         phase,
@@ -492,6 +485,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         rollout: None,
         definitions: None,
         policies: Vec::new(),
+        made,
         unseen: false,
     }
 }

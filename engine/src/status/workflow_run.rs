@@ -23,20 +23,28 @@ impl Status {
             .iter()
             .filter(|service| !service.health.healthy)
             .map(|service| format!("{}: {}", service.name, service.health.reason()))
+            .filter(|_| !self.made.manages_health())
             .collect();
+        let problems: Vec<String> = self.made.problems().collect();
+        let not_well: Vec<String> = problems.iter().cloned().chain(unhealthy).collect();
         self.phase = match run.phase {
             RunPhase::Executing => Phase::RunningWorkflow,
             RunPhase::Suspending => Phase::WorkflowSuspending,
             RunPhase::Terminated => Phase::WorkflowTerminated,
             RunPhase::Failed => Phase::WorkflowFailed,
-            RunPhase::Succeeded if unhealthy.is_empty() => Phase::Running,
+            RunPhase::Succeeded if not_well.is_empty() => Phase::Running,
             RunPhase::Succeeded => Phase::Unhealthy,
         };
-        let said = said(&run);
+        let said = match problems.is_empty() {
+            true => said(&run),
+            // The steps wait for the objects of policies.
+            false => problems.join("; "),
+        };
         let reason = match run.phase {
             RunPhase::Failed => "ReconcileError",
             RunPhase::Terminated => "Terminated",
             RunPhase::Suspending => "Suspended",
+            RunPhase::Executing if !problems.is_empty() => self.made.reason(),
             RunPhase::Executing | RunPhase::Succeeded => reasons::CREATING,
         };
         self.conditions.truncate(ConditionType::ORDER.len() - 2);
@@ -44,9 +52,9 @@ impl Status {
         match run.phase {
             RunPhase::Succeeded => {
                 self.conditions.push(Condition::good(workflow));
-                self.conditions.push(match unhealthy.is_empty() {
+                self.conditions.push(match not_well.is_empty() {
                     true => Condition::good(ready),
-                    false => Condition::bad(ready, "Unavailable", unhealthy.join("; ")),
+                    false => Condition::bad(ready, "Unavailable", not_well.join("; ")),
                 });
             }
             _ => {

@@ -90,7 +90,7 @@ pub fn live_value(graph: &Graph, nodes: &[usize], observed: &Observed) -> Json {
             Role::Auxiliary { resource } => {
                 others.insert(resource.clone(), live.clone());
             }
-            Role::Trait { .. } => {}
+            Role::Trait { .. } | Role::Policy { .. } => {}
         }
     }
     value.insert("outputs".to_owned(), Json::Object(others));

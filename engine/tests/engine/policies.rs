@@ -480,9 +480,9 @@ fn an_unknown_policy_is_an_error_with_the_nearest_name() {
     assert_eq!((first.code.as_str(), first.path.as_str()), ("unknown_definition", "spec.policies[0].type"));
     assert!(first.to_string().contains("did you mean \"garbage-collect\"?"), "{first}");
     assert!(of("quotas").to_string().contains("did you mean \"quota\"?"), "those of the cluster count, too");
-    for later in ["quota", "health"] {
-        let found = of(later);
-        assert_eq!(found.iter().next().unwrap().code.as_str(), "not_supported", "{later}: {found}");
+    for (type_, code) in [("quota", "bad_definition"), ("health", "not_supported")] {
+        let found = of(type_);
+        assert_eq!(found.iter().next().unwrap().code.as_str(), code, "{type_}: {found}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Graph → Applied: writes the record, then the objects wave by wave, then prunes; may not render or judge.
 //!
-//! Order, and why: the record is written first, so that a crash leaves no unrecorded object; objects whose component waits
+//! Order, and why: the record is written first, so that a crash leaves no unrecorded object; then the objects of policies,
+//! since components of a new revision begin only when these are there; objects whose component waits
 //! for an unhealthy one are left for a later reconcile; only a reconcile that applied the whole set holds a [`Complete`],
 //! and only with it may anything be pruned. Components of one wave are written at the same time, the objects of one
 //! component one after the other; the record has one writer at a time.
@@ -46,6 +47,8 @@ pub(super) async fn apply<O: Order>(
     let (mut record, stored) = reconciler.records.read(key)?;
     let before = record.clone();
     let desired: &Desired = &desired.holding(&record);
+    // What runs already is maintained, whatever becomes of the objects of policies.
+    let was_applied = before.complete && before.identity.as_deref() == Some(&desired.identity);
     let uid = application.object.metadata.uid.clone();
     record.marks = Marks { uid, revision: Some(desired.revision.clone()) };
     begin(&mut record, desired);
@@ -60,7 +63,11 @@ pub(super) async fn apply<O: Order>(
     let writer =
         ComponentWriter::new(reconciler, application, acting, before, record_writer).replacing(replacing);
     let mut components = Components::new(writer, desired);
-    let Begun { nodes, left_out, blocked } = order.run(&mut components).await?;
+    let are_policies_applied = components.apply_policies().await?;
+    let Begun { nodes, left_out, blocked } = match are_policies_applied || was_applied {
+        true => order.run(&mut components).await?,
+        false => Begun::default(),
+    };
     let (writer, mut applied) = components.into_parts();
     let begun = nodes.union(&left_out).count();
     let rest;
@@ -104,7 +111,7 @@ pub(super) async fn restore(
         return Ok(Applied::nothing());
     }
     let desired: &Desired = &desired.holding(&record);
-    let mut nodes = desired.nodes.clone();
+    let mut nodes: Vec<_> = desired.policies.iter().chain(&desired.nodes).cloned().collect();
     for node in &mut nodes {
         node.pieces.retain(|piece| {
             let known = record.entries.get(&piece.owned());
@@ -163,13 +170,14 @@ fn begin(record: &mut Record, desired: &Desired) {
             hash: Some(piece.content()),
             uid: entry.uid.take(),
             wave: Some(node.wave),
-            component: Some(node.component.clone()),
+            component: (!node.by_policy).then(|| node.component.clone()),
             trait_type: piece.trait_type.clone(),
             // Taking the mark off is a write of the record; the object is written after it.
             unwanted: false,
             retained: piece.rules.retention != Retention::WhileNamed,
             released: piece.rules.released,
             by_step: false,
+            by_policy: node.by_policy,
         };
     }
 }

@@ -22,6 +22,7 @@ use crate::workflow::{Apply, apply_due};
 pub(in crate::application) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
 
 /// The result of an order.
+#[derive(Default)]
 pub(in crate::application) struct Begun {
     /// The nodes that were applied.
     pub(in crate::application) nodes: BTreeSet<usize>,
@@ -58,6 +59,13 @@ impl<'w> Components<'w> {
         &self.applied
     }
 
+    /// Apply the objects of policies, which go before all components. Were they all applied?
+    pub(super) async fn apply_policies(&mut self) -> Result<bool, Error> {
+        let policies = self.desired.policies.iter().collect();
+        self.writer.write(policies, &mut self.applied).await?;
+        Ok(self.applied.has_no_gap())
+    }
+
     /// Apply these nodes, several at the same time.
     pub(in crate::application) async fn apply(&mut self, nodes: &[usize]) -> Result<(), Error> {
         let desired = self.desired;
@@ -81,7 +89,7 @@ impl Components<'_> {
         rules: ObjectRules,
     ) -> Result<Result<Arc<DynamicObject>, String>, Error> {
         let piece = Piece { name: name.clone(), object, trait_type: None, rules, held: false };
-        let node = Node { component: String::new(), wave: i32::MAX, pieces: vec![piece] };
+        let node = Node { component: String::new(), by_policy: false, wave: i32::MAX, pieces: vec![piece] };
         self.writer.record(&node).await?;
         let mut applied = Applied::nothing();
         self.writer.write(vec![&node], &mut applied).await?;

@@ -104,15 +104,18 @@ impl<'a> ComponentWriter<'a> {
         Ok(())
     }
 
-    /// Delete an object that a workflow step names, where it is the application's and no component makes it.
+    /// Delete an object that a workflow step names, where it is the application's and no component or policy makes it.
     pub(super) async fn delete(&self, owned: &Owned) -> Result<(), runtime_apply::Error> {
         let known = self.record_writer.lock().await.record.entries.get(owned).cloned();
         let foreign = |reason: &str| runtime_apply::Error::Foreign {
             object: owned.object_key().to_string(),
             reason: reason.to_owned(),
         };
-        if known.as_ref().is_some_and(|entry| !entry.by_step && !entry.unwanted) {
-            return Err(foreign("a component of the application makes it; take it out there"));
+        if let Some(entry) = known.as_ref().filter(|entry| !entry.by_step && !entry.unwanted) {
+            return Err(foreign(match entry.by_policy {
+                true => "a policy of the application makes it; take it out there",
+                false => "a component of the application makes it; take it out there",
+            }));
         }
         let uid = known.and_then(|entry| entry.uid);
         let guard = |live: &DynamicObject| may_delete(self.application, uid.as_deref(), live);

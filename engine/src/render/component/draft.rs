@@ -80,10 +80,15 @@ fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
         Role::Auxiliary { resource } => (format!("outputs.{resource}"), &component.path),
         Role::Trait { resource, index, .. } => {
             let path = component.traits.get(*index).map_or(&component.path, |trait_| &trait_.path);
-            let what = if resource.is_empty() { "output".to_owned() } else { format!("outputs.{resource}") };
-            (what, path)
+            (made_as(resource), path)
         }
+        Role::Policy { resource, .. } => (made_as(resource), &component.path),
     }
+}
+
+/// The field of a template that made an object; only the single `output` has no name.
+fn made_as(resource: &str) -> String {
+    if resource.is_empty() { "output".to_owned() } else { format!("outputs.{resource}") }
 }
 
 /// A field of an object that neither the template nor a trait gave a value: why, and where it is written.

@@ -2,6 +2,7 @@
 
 mod draft;
 mod languages;
+mod policy;
 mod trait_stages;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use self::draft::Draft;
 use self::languages::{
     RELEASE, helm_objects, kube_object, plain, resource_name, terraform_object, text_trait,
 };
+pub(super) use self::policy::render_policy;
 use self::trait_stages::Staged;
 use super::parameters::Parameters;
 use super::patch::Tree;
@@ -395,7 +397,7 @@ fn see(context: &mut Json, drafts: &[Draft], asks: impl Fn(&str) -> bool) {
         let outputs: Map<String, Json> = drafts
             .iter()
             .filter_map(|draft| match &draft.role {
-                Role::Workload => None,
+                Role::Workload | Role::Policy { .. } => None,
                 // The single `output` of a trait has no name to ask for it by.
                 Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
                     (!resource.is_empty()).then(|| (resource.clone(), draft.tree.to_json()))
@@ -485,7 +487,7 @@ fn apply(
     for (name, patch) in &made.patch_outputs {
         let target = drafts.iter_mut().find(|draft| match &draft.role {
             Role::Auxiliary { resource } | Role::Trait { resource, .. } => resource == name,
-            Role::Workload => false,
+            Role::Workload | Role::Policy { .. } => false,
         });
         if let Some(target) = target {
             target.patch(patch, &trait_.type_).map_err(unfit)?;

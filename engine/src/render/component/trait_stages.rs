@@ -123,7 +123,7 @@ impl<'a> Staged<'a> {
                 let is_deferred = self.deferred.iter().any(|deferred| deferred.index == *index);
                 !is_deferred && (!withheld || self.stage(*index) == Stage::PreDispatch)
             }
-            Role::Workload | Role::Auxiliary { .. } => !withheld,
+            Role::Workload | Role::Auxiliary { .. } | Role::Policy { .. } => !withheld,
         });
     }
 

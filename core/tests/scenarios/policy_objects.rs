@@ -1,0 +1,188 @@
+//! PolicyDefinitions that make objects: these come before components, are maintained, and go with the policy.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::test_cluster::{TestCluster, application, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+/// A policy type that makes a ConfigMap of this name, and one beside it.
+fn fence(text: &str) -> Value {
+    let template = format!(
+        "output: {{\n\tapiVersion: \"v1\", kind: \"ConfigMap\"\n\tdata: {{text: \"{text}\", app: context.appName, \
+         revision: context.appRevision, width: parameter.width}}\n}}\n\
+         outputs: log: {{apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: context.name + \"-log\"}}\n\
+         parameter: width: *\"1\" | string\n"
+    );
+    let status = json!({
+        "healthPolicy": "isHealth: context.output.data.width != \"0\"",
+        "customStatus": "message: \"width \" + context.output.data.width",
+    });
+    json!({
+        "apiVersion": OAM, "kind": "PolicyDefinition", "metadata": {"name": "fence"},
+        "spec": {"status": status, "schematic": {"cue": {"template": template}}},
+    })
+}
+
+/// An application with a fence around its component.
+fn shop(more: &Value) -> Value {
+    let mut shop = application("shop", &[web("shop-web", "nginx:1")]);
+    shop["spec"]["policies"] = json!([{"name": "limits", "type": "fence", "properties": {"width": "2"}}]);
+    for (field, value) in more.as_object().into_iter().flatten() {
+        shop["spec"][field] = value.clone();
+    }
+    shop
+}
+
+/// Two steps, of which the first one waits for a person.
+fn steps() -> Value {
+    json!({"workflow": {"steps": [
+        {"name": "hold", "type": "suspend"},
+        {"name": "web", "type": "apply-component", "properties": {"component": "shop-web"}},
+    ]}})
+}
+
+fn width(found: Option<&Value>) -> Option<&str> {
+    found?["data"]["width"].as_str()
+}
+
+/// The object of the policy once it has this width.
+async fn limits(cluster: &TestCluster, wanted: &str) -> Value {
+    let found = until_or(
+        &format!("the fence is {wanted} wide"),
+        || cluster.get("v1", "ConfigMap", "limits"),
+        |found| width(found.as_ref()) == Some(wanted),
+    );
+    found.await.unwrap()
+}
+
+fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
+    let all = application["status"]["conditions"].as_array().into_iter().flatten();
+    all.into_iter().find(|one| one["type"] == type_).unwrap_or(&Value::Null)
+}
+
+/// An object of the name that the policy wants, which is no application's.
+fn foreign() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "limits"}, "data": {"mine": "yes"}})
+}
+
+#[tokio::test]
+async fn objects_of_policies_are_made_kept_and_taken_away() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    cluster.create(shop(&Value::Null)).await;
+    cluster.phase("shop", "running").await;
+    let object = limits(&cluster, "2").await;
+    let data = json!({"text": "a", "app": "shop", "revision": "shop-v1", "width": "2"});
+    assert_eq!(object["data"], data);
+    let labels = &object["metadata"]["labels"];
+    assert_eq!(
+        (&labels["app.oam.dev/name"], &labels["app.oam.dev/component"]),
+        (&json!("shop"), &Value::Null)
+    );
+    let recorded = cluster.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
+    let of =
+        |name: &str| recorded.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone();
+    for (name, creator) in [("limits", "policy"), ("limits-log", "policy"), ("shop-web", "workflow")] {
+        assert_eq!(of(name)["creator"], creator, "{recorded:#}");
+    }
+    assert_eq!(of("limits")["component"], Value::Null);
+    let status = cluster.application("shop").await["status"].clone();
+    let told =
+        json!([{"name": "limits", "type": "fence", "status": {"healthy": true, "message": "width 2"}}]);
+    assert_eq!(status["policy"], told);
+
+    // Objects that someone changed or deleted are restored.
+    cluster.patch("v1", "ConfigMap", "limits", json!({"data": {"width": "9"}})).await;
+    limits(&cluster, "2").await;
+    cluster.delete("v1", "ConfigMap", "limits-log").await;
+    let is_there = |found: &Option<Value>| found.is_some();
+    until_or("the log is made again", || cluster.get("v1", "ConfigMap", "limits-log"), is_there).await;
+    cluster.quiet().await;
+
+    // An update changes them, and an application without the policy has none.
+    let narrower = json!([{"name": "limits", "type": "fence", "properties": {"width": "0"}}]);
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": narrower}})).await;
+    limits(&cluster, "0").await;
+    cluster.phase("shop", "running").await;
+    assert_eq!(cluster.application("shop").await["status"]["policy"][0]["status"]["healthy"], false);
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": null}})).await;
+    cluster.gone("v1", "ConfigMap", "limits").await;
+    cluster.gone("v1", "ConfigMap", "limits-log").await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.deployment("shop-web").await.is_some());
+    assert_eq!(cluster.application("shop").await["status"]["policy"], Value::Null);
+
+    cluster.patch(OAM, "Application", "shop", json!({"spec": shop(&Value::Null)["spec"]})).await;
+    limits(&cluster, "2").await;
+    cluster.phase("shop", "running").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.gone("v1", "ConfigMap", "limits").await;
+    assert!(cluster.tracker("shop").await.is_none());
+}
+
+#[tokio::test]
+async fn objects_of_policies_are_there_before_the_first_step() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    cluster.create(shop(&steps())).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    limits(&cluster, "2").await;
+    assert!(cluster.deployment("shop-web").await.is_none(), "its step is not reached");
+    cluster.patch("v1", "ConfigMap", "limits", json!({"data": {"width": "9"}})).await;
+    limits(&cluster, "2").await;
+
+    let mut workflow = cluster.application("shop").await["status"]["workflow"].clone();
+    workflow["suspend"] = json!(false);
+    workflow["steps"][0]["phase"] = json!("running");
+    let patch = Patch::Merge(json!({"status": {"workflow": workflow}}));
+    let api = cluster.api(OAM, "Application").await;
+    api.patch_status("shop", &PatchParams::default(), &patch).await.unwrap();
+    cluster.phase("shop", "running").await;
+    assert!(cluster.deployment("shop-web").await.is_some());
+    limits(&cluster, "2").await;
+    assert_eq!(cluster.application("shop").await["status"]["policy"][0]["name"], "limits");
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_applied_holds_up_the_workflow() {
+    for more in [Value::Null, steps()] {
+        let cluster = TestCluster::new().await;
+        cluster.create(fence("a")).await;
+        cluster.create(foreign()).await;
+        cluster.create(shop(&more)).await;
+        let told = until_or(
+            "the reason is told",
+            || cluster.application("shop"),
+            |one| condition(one, "Workflow")["message"].as_str().is_some_and(|said| said.contains("limits")),
+        );
+        let told = told.await;
+        let message = condition(&told, "Workflow")["message"].as_str().unwrap();
+        assert!(message.starts_with("policy \"limits\": "), "{message}");
+        assert_eq!(told["status"]["status"], "runningWorkflow", "{:#}", told["status"]);
+        assert!(cluster.deployment("shop-web").await.is_none(), "no component was begun");
+        assert_eq!(cluster.get("v1", "ConfigMap", "limits").await.unwrap()["data"], foreign()["data"]);
+
+        cluster.delete("v1", "ConfigMap", "limits").await;
+        limits(&cluster, "2").await;
+        let phase = if more.is_null() { "running" } else { "workflowSuspending" };
+        cluster.phase("shop", phase).await;
+    }
+}
+
+#[tokio::test]
+async fn a_changed_definition_waits_for_the_next_revision() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    cluster.create(shop(&Value::Null)).await;
+    cluster.phase("shop", "running").await;
+    cluster.patch(OAM, "PolicyDefinition", "fence", json!({"spec": fence("b")["spec"]})).await;
+    let is_told = |one: &Value| condition(one, "Definitions")["reason"] == "NewerExist";
+    until_or("the change is told", || cluster.application("shop"), is_told).await;
+    assert_eq!(limits(&cluster, "2").await["data"]["text"], "a");
+    let wider = json!([{"name": "limits", "type": "fence", "properties": {"width": "3"}}]);
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": wider}})).await;
+    assert_eq!(limits(&cluster, "3").await["data"]["text"], "b");
+}
