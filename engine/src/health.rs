@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::definition::Definition;
 use crate::definition::stage::Stage;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostics};
 use crate::graph::Graph;
 use crate::observed::{ObjectKey, Observed};
 use crate::readiness;
@@ -151,7 +151,31 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         }
     }
     let judge = |definition: &Definition, parameter: &Json, live: Health| {
-        by_definition(definition, (&context, parameter), (live, output.is_some()), templates)
+        let (context, shown) = detailed(definition, &context, parameter, templates);
+        let health = match definition.health_policy().trim() {
+            "" => Health {
+                message: match definition.custom_status().trim() {
+                    "" => live.message,
+                    text => evaluate("", text, &context, parameter, templates).message,
+                },
+                healthy: live.healthy,
+            },
+            policy if live.healthy || output.is_some() => {
+                let (mut health, errors) =
+                    judged(policy, definition.custom_status(), &context, parameter, templates);
+                if let Some(error) = errors
+                    .iter()
+                    .flatten()
+                    .find(|error| matches!(error.code, Code::BadDefinition | Code::Limit))
+                {
+                    let title = definition.title();
+                    health.message = format!("the health policy of {title} is broken: {}", error.message);
+                }
+                health
+            }
+            _ => live,
+        };
+        (health, shown)
     };
     let key = objects.first().map(|object| object.key());
     let (mut workload, details) = match (graph.is_withheld(index), left_away(key.iter(), observed)) {
@@ -196,37 +220,6 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
     ComponentHealth { healthy, workload, details, traits }
 }
 
-/// The health by the texts of a definition, of objects that are like this; without texts it is theirs.
-fn by_definition(
-    definition: &Definition,
-    (context, parameter): (&Json, &Json),
-    (live, is_there): (Health, bool),
-    templates: &Templates,
-) -> (Health, Details) {
-    let (context, shown) = detailed(definition, context, parameter, templates);
-    let health = match definition.health_policy().trim() {
-        "" => Health {
-            message: match definition.custom_status().trim() {
-                "" => live.message,
-                text => evaluate("", text, &context, parameter, templates).message,
-            },
-            healthy: live.healthy,
-        },
-        policy if live.healthy || is_there => {
-            let (mut health, errors) =
-                judged(policy, definition.custom_status(), &context, parameter, templates);
-            let broken = |error: &&Diagnostic| matches!(error.code, Code::BadDefinition | Code::Limit);
-            if let Some(error) = errors.iter().flatten().find(broken) {
-                let title = definition.title();
-                health.message = format!("the health policy of {title} is broken: {}", error.message);
-            }
-            health
-        }
-        _ => live,
-    };
-    (health, shown)
-}
-
 /// Health of a policy that makes objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyHealth {
@@ -234,49 +227,30 @@ pub struct PolicyHealth {
     pub name: String,
     /// Its type.
     pub type_: String,
-    /// Its health, by its definition or by its `output`.
+    /// Its objects together: a PolicyDefinition has no health policy of its own.
     pub health: Health,
     /// Why one of its objects is not as it was rendered, where the reconcile could not apply it.
     pub problem: Option<String>,
 }
 
 /// Health of a policy of the graph.
-pub fn policy(
-    graph: &Graph,
-    policy: &RenderedPolicy,
-    observed: &Observed,
-    templates: &Templates,
-) -> PolicyHealth {
-    let written = &graph.app_file().policies()[policy.index];
-    let mut context = policy.context.clone();
-    let (mut output, mut outputs) = (None, Map::new());
-    for object in &policy.objects {
-        let Some(live) = observed.object(&object.key()).map(secrets::shown_to_templates) else { continue };
-        match &object.role {
-            Role::Policy { resource, .. } if !resource.is_empty() => {
-                outputs.insert(resource.clone(), live);
-            }
-            _ => output = Some(live),
+pub fn policy(graph: &Graph, policy: &RenderedPolicy, observed: &Observed) -> PolicyHealth {
+    let type_ = graph.app_file().policies()[policy.index].type_.clone();
+    let keys: Vec<ObjectKey> = policy.objects.iter().map(RenderedObject::key).collect();
+    let problem = problem(keys.iter().cloned(), observed);
+    let health = match (&problem, left_away(keys.iter(), observed)) {
+        (Some(problem), _) => Health { healthy: false, message: problem.clone() },
+        (None, Some(health)) => health,
+        (None, None) => {
+            let unready = keys.into_iter().map(|key| (key.to_string(), live(Some(key), observed)));
+            let mut first = unready.filter(|(_, health)| !health.healthy).map(|(key, health)| Health {
+                healthy: false,
+                message: format!("{key}: {}", health.message),
+            });
+            first.next().unwrap_or(Health { healthy: true, message: String::new() })
         }
-    }
-    let is_there = output.is_some();
-    if let Some(fields) = context.as_object_mut() {
-        fields.insert("outputs".to_owned(), Json::Object(outputs));
-        fields.extend(output.map(|output| ("output".to_owned(), output)));
-    }
-    let keys = || policy.objects.iter().map(RenderedObject::key);
-    let problem = problem(keys(), observed);
-    let absent = left_away(keys().collect::<Vec<_>>().iter(), observed);
-    let health = match (&problem, absent, &written.definition) {
-        (Some(problem), _, _) => Health { healthy: false, message: problem.clone() },
-        (None, Some(health), _) => health,
-        (None, None, Some(definition)) => {
-            let seen = (&context, &written.properties);
-            by_definition(definition, seen, (live(keys().next(), observed), is_there), templates).0
-        }
-        (None, None, None) => live(keys().next(), observed),
     };
-    PolicyHealth { name: policy.name.clone(), type_: written.type_.clone(), health, problem }
+    PolicyHealth { name: policy.name.clone(), type_, health, problem }
 }
 
 /// The health where a user deleted one of these objects and a policy keeps it away: that is as it should be.

@@ -71,6 +71,9 @@ pub(crate) async fn read(cluster: &Cluster, application: &Value) -> Result<Node>
     for object in fetch(cluster, references).await? {
         let mut child = found(cluster, &object).await?;
         let component = object.1.as_ref().map_or("", |object| label(object, labels::APP_COMPONENT));
+        if is_of_policy(application, &object.0, namespace) {
+            child.origin = "policy".to_owned();
+        }
         if let Some(object) = &object.1 {
             say_of_trait(&mut child, application, component, label(object, labels::TRAIT_TYPE));
         }
@@ -244,6 +247,13 @@ fn references(object: &Value, path: &str, namespace: &str) -> Vec<Reference> {
         }
     }
     references
+}
+
+/// Does the status say that a policy of the application made the object?
+fn is_of_policy(application: &Value, object: &Reference, namespace: &str) -> bool {
+    let entries = application.pointer("/status/appliedResources").and_then(Value::as_array);
+    let mut by_policies = entries.into_iter().flatten().filter(|entry| text(entry, "/creator") == "policy");
+    by_policies.any(|entry| Reference::read(entry, namespace).as_ref() == Some(object))
 }
 
 /// Which part of the manifest made an object, as its labels say.

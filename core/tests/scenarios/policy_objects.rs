@@ -15,13 +15,9 @@ fn fence(text: &str) -> Value {
          outputs: log: {{apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: context.name + \"-log\"}}\n\
          parameter: width: *\"1\" | string\n"
     );
-    let status = json!({
-        "healthPolicy": "isHealth: context.output.data.width != \"0\"",
-        "customStatus": "message: \"width \" + context.output.data.width",
-    });
     json!({
         "apiVersion": OAM, "kind": "PolicyDefinition", "metadata": {"name": "fence"},
-        "spec": {"status": status, "schematic": {"cue": {"template": template}}},
+        "spec": {"schematic": {"cue": {"template": template}}},
     })
 }
 
@@ -49,12 +45,9 @@ fn width(found: Option<&Value>) -> Option<&str> {
 
 /// The object of the policy once it has this width.
 async fn limits(cluster: &TestCluster, wanted: &str) -> Value {
-    let found = until_or(
-        &format!("the fence is {wanted} wide"),
-        || cluster.get("v1", "ConfigMap", "limits"),
-        |found| width(found.as_ref()) == Some(wanted),
-    );
-    found.await.unwrap()
+    let is_so = |found: &Option<Value>| width(found.as_ref()) == Some(wanted);
+    let what = format!("the fence is {wanted} wide");
+    until_or(&what, || cluster.get("v1", "ConfigMap", "limits"), is_so).await.unwrap()
 }
 
 fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
@@ -89,8 +82,7 @@ async fn objects_of_policies_are_made_kept_and_taken_away() {
     }
     assert_eq!(of("limits")["component"], Value::Null);
     let status = cluster.application("shop").await["status"].clone();
-    let told =
-        json!([{"name": "limits", "type": "fence", "status": {"healthy": true, "message": "width 2"}}]);
+    let told = json!([{"name": "limits", "type": "fence", "status": {"healthy": true}}]);
     assert_eq!(status["policy"], told);
 
     // Objects that someone changed or deleted are restored.
@@ -106,7 +98,6 @@ async fn objects_of_policies_are_made_kept_and_taken_away() {
     cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": narrower}})).await;
     limits(&cluster, "0").await;
     cluster.phase("shop", "running").await;
-    assert_eq!(cluster.application("shop").await["status"]["policy"][0]["status"]["healthy"], false);
     cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": null}})).await;
     cluster.gone("v1", "ConfigMap", "limits").await;
     cluster.gone("v1", "ConfigMap", "limits-log").await;
@@ -153,12 +144,8 @@ async fn a_policy_that_cannot_be_applied_holds_up_the_workflow() {
         cluster.create(fence("a")).await;
         cluster.create(foreign()).await;
         cluster.create(shop(&more)).await;
-        let told = until_or(
-            "the reason is told",
-            || cluster.application("shop"),
-            |one| condition(one, "Workflow")["message"].as_str().is_some_and(|said| said.contains("limits")),
-        );
-        let told = told.await;
+        let is_told = |one: &Value| condition(one, "Workflow")["message"].to_string().contains("limits");
+        let told = until_or("the reason is told", || cluster.application("shop"), is_told).await;
         let message = condition(&told, "Workflow")["message"].as_str().unwrap();
         assert!(message.starts_with("policy \"limits\": "), "{message}");
         assert_eq!(told["status"]["status"], "runningWorkflow", "{:#}", told["status"]);

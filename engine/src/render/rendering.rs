@@ -118,8 +118,6 @@ pub struct RenderedPolicy {
     pub name: String,
     /// Its objects: `output` first, then the others in the order of the template.
     pub objects: Vec<RenderedObject>,
-    /// The context its template saw: its health policy sees it again.
-    pub context: Json,
 }
 
 /// Field path and words for who made an object; `index` is that of its component, where it has one.

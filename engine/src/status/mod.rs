@@ -425,7 +425,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
     say_who_waits(graph, observed, &mut services);
     let failing = graph.rendered().plan().failing();
-    let made = PolicyObjects::of(graph, observed, templates);
+    let made = PolicyObjects::of(graph, observed);
     let identity = graph.identity();
     let was_finished =
         application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {

@@ -7,7 +7,6 @@ use super::references::{live_key, reference};
 use crate::graph::Graph;
 use crate::health::{self, PolicyHealth};
 use crate::observed::{ObjectKey, Observed};
-use crate::render::Templates;
 
 /// The policies that make objects.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,7 +23,7 @@ pub(super) struct PolicyObjects {
 }
 
 impl PolicyObjects {
-    pub(super) fn of(graph: &Graph, observed: &Observed, templates: &Templates) -> Self {
+    pub(super) fn of(graph: &Graph, observed: &Observed) -> Self {
         let policies = graph.policies();
         let keys: Vec<ObjectKey> =
             policies.iter().flat_map(|policy| &policy.objects).map(|object| object.key()).collect();
@@ -34,10 +33,7 @@ impl PolicyObjects {
         };
         Self {
             manages_health: policies.iter().any(|policy| manages(policy.index)),
-            policies: policies
-                .iter()
-                .map(|policy| health::policy(graph, policy, observed, templates))
-                .collect(),
+            policies: policies.iter().map(|policy| health::policy(graph, policy, observed)).collect(),
             rendered: keys.len(),
             is_refused: keys.iter().any(|key| observed.is_refused(key)),
             applied: keys.into_iter().filter_map(|key| live_key(key, observed)).collect(),

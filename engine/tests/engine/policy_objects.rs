@@ -25,14 +25,11 @@ apiVersion: core.oam.dev/v1beta1
 kind: PolicyDefinition
 metadata: {name: fence}
 spec:
-  status:
-    healthPolicy: 'isHealth: context.outputs.log.data.closed == "yes"'
-    customStatus: 'message: "\(context.name) of \(context.appName): \(context.output.data.width)"'
   schematic:
     cue:
       template: |
         output: {apiVersion: "v1", kind: "ConfigMap", data: width: parameter.width}
-        outputs: log: {apiVersion: "v1", kind: "ConfigMap", metadata: name: context.name + "-log"}
+        outputs: log: {apiVersion: "example.com/v1", kind: "Log", metadata: name: context.name + "-log"}
         parameter: width: *"1" | string
 ---
 apiVersion: core.oam.dev/v1beta1
@@ -89,6 +86,13 @@ fn fence() -> Json {
 
 fn map(name: &str, data: &Json) -> Json {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "dev"}, "data": data})
+}
+
+fn log(name: &str, ready: &str) -> Json {
+    json!({
+        "apiVersion": "example.com/v1", "kind": "Log", "metadata": {"name": name, "namespace": "dev"},
+        "status": {"conditions": [{"type": "Ready", "status": ready, "message": "half open"}]},
+    })
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -167,16 +171,15 @@ fn makers_are_refused_where_others_apply_the_objects() {
 fn the_status_tells_how_policies_are() {
     let graph = meant(&app(&fence(), &Json::Null)).unwrap();
     let good = map("note", &json!({"state": "good"}));
-    let seen = |closed: &str| {
-        [map("fence", &json!({"width": "2"})), map("fence-log", &json!({"closed": closed})), good.clone()]
-    };
-    let status = written(&graph, &seen("no"), &[]);
-    let told = json!([{
-        "name": "fence", "type": "fence", "status": {"healthy": false, "message": "fence of shop: 2"},
-    }]);
-    assert_eq!(status["policy"], told);
+    let seen = |ready: &str| [map("fence", &json!({"width": "2"})), log("fence-log", ready), good.clone()];
+    let status = written(&graph, &seen("False"), &[]);
+    let told = &status["policy"][0];
+    assert_eq!((&told["name"], &told["type"]), (&json!("fence"), &json!("fence")));
+    assert_eq!(told["status"]["healthy"], false);
+    let message = told["status"]["message"].as_str().unwrap();
+    assert!(message.starts_with("Log dev/fence-log: "), "{message}");
     assert_eq!(status["status"], "running", "the health of a policy holds up nothing");
-    assert_eq!(written(&graph, &seen("yes"), &[])["policy"][0]["status"]["healthy"], true);
+    assert_eq!(written(&graph, &seen("True"), &[])["policy"][0]["status"], json!({"healthy": true}));
     let creators: Vec<&Json> =
         status["appliedResources"].as_array().unwrap().iter().map(|one| &one["creator"]).collect();
     assert_eq!(creators, ["policy", "policy", "workflow"]);
@@ -198,7 +201,7 @@ fn a_policy_that_manages_health_leaves_the_phase_alone() {
     let bad = || map("note", &json!({"state": "bad"}));
     for (type_, phase) in [("judge", "running"), ("fence", "unhealthy")] {
         let policies = json!([{"name": "p", "type": type_}]);
-        let seen = [map("p", &json!({"width": "1"})), map("p-log", &json!({"closed": "yes"})), bad()];
+        let seen = [map("p", &json!({"width": "1"})), log("p-log", "True"), bad()];
         let after = meant(&app(&policies, &json!({"status": run}))).unwrap();
         let status = written(&after, &seen, &[]);
         assert_eq!(status["status"], phase, "{type_}: {status:#}");

@@ -21,7 +21,7 @@ pub(in crate::render) fn render_policy(
     let (app, placement) = (plan.app_file(), Placement::default());
     let name = policy::name(&app.policies()[index], index);
     let Some(component) = as_component(app, index, &name) else {
-        return RenderedPolicy { index, name, objects: Vec::new(), context: serde_json::Value::Null };
+        return RenderedPolicy { index, name, objects: Vec::new() };
     };
     let context = context::of(app, &component, &placement, plan.identity(), inputs.unnamed_revision);
     let mut environment = Environment { templates, inputs, requests: Vec::new() };
@@ -47,7 +47,7 @@ pub(in crate::render) fn render_policy(
         // The reasons are among the findings.
         Outcome::Failed => {}
     }
-    RenderedPolicy { index, name, objects, context }
+    RenderedPolicy { index, name, objects }
 }
 
 /// The policy as a component without anything that only components have.
