@@ -82,8 +82,8 @@ async fn objects_of_policies_are_made_kept_and_taken_away() {
     }
     assert_eq!(of("limits")["component"], Value::Null);
     let status = cluster.application("shop").await["status"].clone();
-    let told = json!([{"name": "limits", "type": "fence", "status": {"healthy": true}}]);
-    assert_eq!(status["policy"], told);
+    let reported = json!([{"name": "limits", "type": "fence", "status": {"healthy": true}}]);
+    assert_eq!(status["policy"], reported);
 
     // Objects that someone changed or deleted are restored.
     cluster.patch("v1", "ConfigMap", "limits", json!({"data": {"width": "9"}})).await;
@@ -144,11 +144,11 @@ async fn a_policy_that_cannot_be_applied_holds_up_the_workflow() {
         cluster.create(fence("a")).await;
         cluster.create(foreign()).await;
         cluster.create(shop(&more)).await;
-        let is_told = |one: &Value| condition(one, "Workflow")["message"].to_string().contains("limits");
-        let told = until_or("the reason is told", || cluster.application("shop"), is_told).await;
-        let message = condition(&told, "Workflow")["message"].as_str().unwrap();
+        let is_reported = |one: &Value| condition(one, "Workflow")["message"].to_string().contains("limits");
+        let reported = until_or("the reason is told", || cluster.application("shop"), is_reported).await;
+        let message = condition(&reported, "Workflow")["message"].as_str().unwrap();
         assert!(message.starts_with("policy \"limits\": "), "{message}");
-        assert_eq!(told["status"]["status"], "runningWorkflow", "{:#}", told["status"]);
+        assert_eq!(reported["status"]["status"], "runningWorkflow", "{:#}", reported["status"]);
         assert!(cluster.deployment("shop-web").await.is_none(), "no component was begun");
         assert_eq!(cluster.get("v1", "ConfigMap", "limits").await.unwrap()["data"], foreign()["data"]);
 
@@ -166,8 +166,8 @@ async fn a_changed_definition_waits_for_the_next_revision() {
     cluster.create(shop(&Value::Null)).await;
     cluster.phase("shop", "running").await;
     cluster.patch(OAM, "PolicyDefinition", "fence", json!({"spec": fence("b")["spec"]})).await;
-    let is_told = |one: &Value| condition(one, "Definitions")["reason"] == "NewerExist";
-    until_or("the change is told", || cluster.application("shop"), is_told).await;
+    let is_reported = |one: &Value| condition(one, "Definitions")["reason"] == "NewerExist";
+    until_or("the change is told", || cluster.application("shop"), is_reported).await;
     assert_eq!(limits(&cluster, "2").await["data"]["text"], "a");
     let wider = json!([{"name": "limits", "type": "fence", "properties": {"width": "3"}}]);
     cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": wider}})).await;

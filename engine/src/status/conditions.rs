@@ -5,6 +5,10 @@ use vela_crds::condition::types;
 
 use crate::parse::Era;
 
+/// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: clients that wait for
+/// the application need not wait any longer.
+pub const REFUSED: &str = "Refused";
+
 /// The phases users see as conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionType {

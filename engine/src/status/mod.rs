@@ -30,7 +30,7 @@ use crate::secrets::Secrets;
 use crate::transformed::AppliedPolicy;
 use crate::workflow::{RunStatus, SCHEDULED_AT, seconds};
 
-pub use conditions::{Condition, ConditionType};
+pub use conditions::{Condition, ConditionType, REFUSED};
 pub use definitions::Definitions;
 use era::Progress;
 pub use phase::Phase;
@@ -38,10 +38,6 @@ use policy_objects::PolicyObjects;
 use references::{live_key, reference};
 pub use services::Service;
 use services::{pods, say_who_waits, scopes, service, shown};
-
-/// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: clients that wait for
-/// the application need not wait any longer.
-pub const REFUSED: &str = "Refused";
 
 /// How far the workflow of an application is.
 #[derive(Debug, Clone, PartialEq)]

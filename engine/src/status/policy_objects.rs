@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::REFUSED;
+use super::conditions::REFUSED;
 use super::references::{live_key, reference};
 use crate::graph::Graph;
 use crate::health::{self, PolicyHealth};

@@ -173,10 +173,10 @@ fn the_status_tells_how_policies_are() {
     let good = map("note", &json!({"state": "good"}));
     let seen = |ready: &str| [map("fence", &json!({"width": "2"})), log("fence-log", ready), good.clone()];
     let status = written(&graph, &seen("False"), &[]);
-    let told = &status["policy"][0];
-    assert_eq!((&told["name"], &told["type"]), (&json!("fence"), &json!("fence")));
-    assert_eq!(told["status"]["healthy"], false);
-    let message = told["status"]["message"].as_str().unwrap();
+    let reported = &status["policy"][0];
+    assert_eq!((&reported["name"], &reported["type"]), (&json!("fence"), &json!("fence")));
+    assert_eq!(reported["status"]["healthy"], false);
+    let message = reported["status"]["message"].as_str().unwrap();
     assert!(message.starts_with("Log dev/fence-log: "), "{message}");
     assert_eq!(status["status"], "running", "the health of a policy holds up nothing");
     assert_eq!(written(&graph, &seen("True"), &[])["policy"][0]["status"], json!({"healthy": true}));
