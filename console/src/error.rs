@@ -55,6 +55,9 @@ pub(crate) enum Error {
         "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows and rollouts"
     )]
     ReadOnly,
+    /// The console is not for this namespace.
+    #[error("{0}")]
+    OutOfReach(String),
     /// The workflow or the rollout is not in a state for this order.
     #[error("{0}")]
     Refused(String),
@@ -120,7 +123,9 @@ impl Error {
             Self::NoSession | Self::NoToken | Self::UsedToken => StatusCode::UNAUTHORIZED,
             Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::ForeignRequest(_) | Self::ReadOnly | Self::MissingRule { .. } => StatusCode::FORBIDDEN,
+            Self::ForeignRequest(_) | Self::ReadOnly | Self::OutOfReach(_) | Self::MissingRule { .. } => {
+                StatusCode::FORBIDDEN
+            }
             Self::Refused(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,

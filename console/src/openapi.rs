@@ -12,6 +12,7 @@ use crate::data::dry_run::DryRun;
 use crate::data::events::EventList;
 use crate::data::explain::Explanation;
 use crate::data::logs::{LogLine, TAIL, TAIL_AT_MOST};
+use crate::data::plan::Plan;
 use crate::data::revisions::{Comparison, RevisionList};
 use crate::data::rollout_orders::{self, Ordered};
 use crate::data::rollouts::RolloutList;
@@ -40,7 +41,7 @@ pub(crate) fn document() -> Value {
         if method == "post" {
             takes_token(&mut operation);
         }
-        if route.endpoint == Endpoint::DryRun {
+        if [Endpoint::DryRun, Endpoint::Plan].contains(&route.endpoint) {
             takes_manifest(&mut operation);
         }
         paths.insert(route.path.to_owned(), json!({ method: operation }));
@@ -137,6 +138,7 @@ fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, V
         Endpoint::Events => of::<EventList>(schemas),
         Endpoint::Revisions => of::<RevisionList>(schemas),
         Endpoint::DryRun => of::<DryRun>(schemas),
+        Endpoint::Plan => of::<Plan>(schemas),
         Endpoint::Of2021(_) => of::<Answer>(schemas),
         Endpoint::SteerRollout => of::<Ordered>(schemas),
         Endpoint::Explain => of::<Explanation>(schemas),

@@ -63,6 +63,8 @@ pub(crate) enum Endpoint {
     Definition,
     /// A dry run of the manifest that is sent.
     DryRun,
+    /// What deploying the manifest that is sent would do.
+    Plan,
     /// The token of what is sent.
     CsrfToken,
     /// Changes of applications.
@@ -120,7 +122,7 @@ impl Endpoint {
     /// The methods that it answers.
     pub(crate) fn allow(self) -> &'static str {
         match self {
-            Self::DryRun | Self::Steer | Self::SteerRollout => "POST",
+            Self::DryRun | Self::Plan | Self::Steer | Self::SteerRollout => "POST",
             Self::DryRunPage | Self::WorkflowPage | Self::RolloutsPage => "GET, HEAD, POST",
             _ => READS,
         }
@@ -158,7 +160,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 35] = [
+pub(crate) const ROUTES: [Route; 36] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -303,6 +305,12 @@ pub(crate) const ROUTES: [Route; 35] = [
         "/api/v1/dry-run",
         &["namespace"],
         "What is wrong with a manifest, each at its place, and the objects that its applications would make",
+    ),
+    route(
+        Endpoint::Plan,
+        "/api/v1/plan",
+        &["namespace"],
+        "What is wrong with the manifest of an application, and what deploying it would do, field by field",
     ),
     route(
         Endpoint::CsrfToken,

@@ -98,6 +98,8 @@ def main():
     token = client.CsrfToken()["token"]
     found = client.DryRun(body="kind: nothing\n", X_Csrf_Token=token)
     print("DryRun", found["valid"])
+    plan = client.Plan(body="kind: nothing\n", X_Csrf_Token=token)
+    print("Plan", plan["valid"])
     steered = client.Steer(**shop, order="restart", X_Csrf_Token=token)
     print("Steer", steered["summary"]["metadata"]["name"])
     try:

@@ -19,6 +19,8 @@ mod explain;
 mod logs;
 #[path = "console/people.rs"]
 mod people;
+#[path = "console/plan.rs"]
+mod plan;
 #[path = "console/refusals.rs"]
 mod refusals;
 #[path = "console/rollouts.rs"]

@@ -72,6 +72,7 @@ mod store;
 #[cfg(feature = "streams")]
 mod streams;
 mod term;
+mod trial;
 mod undelivered;
 mod watch;
 mod watch_client;
@@ -88,3 +89,4 @@ pub use limiter::RequestLimiter;
 pub use manager::Manager;
 pub use predicate::{Predicate, Watched};
 pub use retry::{CONFLICT_WAIT, Retry, over_conflicts};
+pub use trial::{Trial, trial};

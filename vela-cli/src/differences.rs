@@ -1,9 +1,8 @@
 //! Two values → the fields in which they differ, for people and for programs. Items of lists are matched by their names.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
+pub(crate) use vela_engine::diff::{Difference, by_name as between};
 
 use crate::screen::{BAD, GOOD, cut, styled};
 
@@ -11,73 +10,6 @@ use crate::screen::{BAD, GOOD, cut, styled};
 const LONGEST_VALUE: usize = 160;
 /// Lines of a text that are compared one by one; longer ones are compared as a whole.
 const MOST_LINES: usize = 5_000;
-
-/// A field that differs.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Difference {
-    path: String,
-    before: Option<Value>,
-    after: Option<Value>,
-}
-
-/// The fields that differ, in the order of their paths.
-pub(crate) fn between(before: &Value, after: &Value) -> Vec<Difference> {
-    let mut found = Vec::new();
-    walk(Some(before), Some(after), "", &mut found);
-    found
-}
-
-fn walk(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mut Vec<Difference>) {
-    match (before, after) {
-        (Some(Value::Object(before)), Some(Value::Object(after))) => {
-            let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-            for name in names {
-                walk(before.get(name), after.get(name), &field(path, name), found);
-            }
-        }
-        (Some(Value::Array(before)), Some(Value::Array(after))) => match (named(before), named(after)) {
-            (Some(old), Some(new)) => {
-                let gone = old
-                    .iter()
-                    .map(|(name, _)| *name)
-                    .filter(|name| !new.iter().any(|(other, _)| other == name));
-                for name in new.iter().map(|(name, _)| *name).chain(gone) {
-                    let item = |all: &[(&str, &'_ Value)]| all.iter().position(|(other, _)| *other == name);
-                    let (old_item, new_item) =
-                        (item(&old).map(|at| old[at].1), item(&new).map(|at| new[at].1));
-                    walk(old_item, new_item, &format!("{path}[{name}]"), found);
-                }
-            }
-            _ => {
-                for index in 0..before.len().max(after.len()) {
-                    walk(before.get(index), after.get(index), &format!("{path}[{index}]"), found);
-                }
-            }
-        },
-        (before, after) if before == after => {}
-        (before, after) => {
-            found.push(Difference { path: path.to_owned(), before: before.cloned(), after: after.cloned() });
-        }
-    }
-}
-
-fn field(path: &str, name: &str) -> String {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    match (is_plain, path) {
-        (true, "") => name.to_owned(),
-        (true, _) => format!("{path}.{name}"),
-        (false, _) => format!("{path}[{}]", json!(name)),
-    }
-}
-
-/// The items with their names, where each has one of its own.
-fn named(items: &[Value]) -> Option<Vec<(&str, &Value)>> {
-    let all: Option<Vec<(&str, &Value)>> =
-        items.iter().map(|item| Some((item.get("name")?.as_str()?, item))).collect();
-    let all = all?;
-    let names: BTreeSet<&str> = all.iter().map(|(name, _)| *name).collect();
-    (names.len() == all.len()).then_some(all)
-}
 
 /// The value without the content of the Secrets in it, whether it is one or holds manifests of some. Equal contents look
 /// alike, different ones do not.
@@ -118,7 +50,7 @@ pub(crate) fn render(differences: &[Difference]) -> String {
 /// The differences for programs.
 pub(crate) fn data(differences: &[Difference]) -> Value {
     let one = |difference: &Difference| {
-        let Difference { path, before, after } = difference;
+        let Difference { path, old: before, new: after } = difference;
         let mut value = Map::new();
         value.insert("path".to_owned(), json!(path));
         value.extend(before.clone().map(|before| ("before".to_owned(), before)));
@@ -129,7 +61,7 @@ pub(crate) fn data(differences: &[Difference]) -> Value {
 }
 
 fn line(difference: &Difference) -> String {
-    let Difference { path, before, after } = difference;
+    let Difference { path, old: before, new: after } = difference;
     match (before, after) {
         (Some(Value::String(before)), Some(Value::String(after)))
             if before.contains('\n') || after.contains('\n') =>

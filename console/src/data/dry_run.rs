@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use vela_engine::definition::is_definition;
+use vela_engine::preview::Made;
 use vela_engine::render::State;
 use vela_engine::{Bounds, Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, manifest};
 use vela_runtime::Discovery;
@@ -62,10 +63,10 @@ pub(crate) struct Finding {
     pub(crate) hint: String,
 }
 
-/// The outcome of one application: what is doubtful about it, and its objects; or what is wrong with it.
-struct Outcome {
+/// The outcome of one application: what is doubtful about it, and what it makes; or what is wrong with it.
+pub(super) struct Outcome {
     findings: Diagnostics,
-    objects: Vec<Value>,
+    pub(super) made: Option<Made>,
     waits: Vec<String>,
     runs: bool,
 }
@@ -114,14 +115,16 @@ pub(crate) async fn run(
     }
     let rendered = tokio::task::spawn_blocking(move || {
         let templates = Templates::default();
-        let all: Vec<Outcome> =
-            read.iter().map(|(application, snapshot)| render(application, snapshot, &templates)).collect();
+        let all: Vec<Outcome> = read
+            .iter()
+            .map(|(application, snapshot)| render(application, snapshot, &templates, &Value::Null))
+            .collect();
         drop(place);
         all
     });
     let rendered =
         rendered.await.map_err(|error| Error::Unreadable(format!("the dry run broke off: {error}")))?;
-    Ok(rendered.into_iter().fold(result, DryRun::and))
+    Ok(rendered.iter().fold(result, DryRun::and))
 }
 
 /// Reads what applications need of the cluster, and of these definitions before those of the cluster.
@@ -136,7 +139,7 @@ pub(super) fn reader(
 }
 
 impl DryRun {
-    fn with(mut self, found: &Diagnostics) -> Self {
+    pub(super) fn with(mut self, found: &Diagnostics) -> Self {
         self.valid &= !found.has_errors();
         self.diagnostics.extend(found.iter().map(finding));
         self.truncated |= self.diagnostics.len() > FINDINGS_AT_MOST;
@@ -145,30 +148,40 @@ impl DryRun {
         self
     }
 
-    fn and(self, outcome: Outcome) -> Self {
-        let Outcome { findings, objects, waits, runs } = outcome;
-        let mut whole = self.with(&findings);
+    pub(super) fn and(self, outcome: &Outcome) -> Self {
+        let Outcome { findings, made, waits, runs } = outcome;
+        let mut whole = self.with(findings);
         whole.valid &= runs;
-        whole.objects.extend(objects);
+        let hidden = |object: &Value| {
+            let mut object = object.clone();
+            secrets::hide(&mut object);
+            object
+        };
+        whole.objects.extend(made.iter().flat_map(|made| &made.objects).map(hidden));
         whole.truncated |= whole.objects.len() > OBJECTS_AT_MOST;
         whole.objects.truncate(OBJECTS_AT_MOST);
-        whole.waits.extend(waits);
+        whole.waits.extend(waits.iter().cloned());
         whole
     }
 }
 
-fn render(application: &Document, snapshot: &Snapshot, templates: &Templates) -> Outcome {
+/// What an application makes, against the one that is stored; `live` is null where it does not matter.
+pub(super) fn render(
+    application: &Document,
+    snapshot: &Snapshot,
+    templates: &Templates,
+    live: &Value,
+) -> Outcome {
     let rendered = match dry_run::render(application, snapshot, templates) {
         Ok(rendered) => rendered,
         Err(first) => {
             // A render stops at the phase that fails; people want to hear of the mistakes of later phases, too.
             let all = vela_engine::check(application, snapshot, templates);
             let findings = if all.has_errors() { all } else { first };
-            return Outcome { findings, objects: Vec::new(), waits: Vec::new(), runs: false };
+            return Outcome { findings, made: None, waits: Vec::new(), runs: false };
         }
     };
-    let mut objects = dry_run::list(&rendered)["items"].as_array().cloned().unwrap_or_default();
-    objects.iter_mut().for_each(secrets::hide);
+    let made = Some(Made::new(&rendered, live));
     let mut waits = Vec::new();
     for component in rendered.components() {
         if let State::Pending(missing) = &component.state {
@@ -178,7 +191,7 @@ fn render(application: &Document, snapshot: &Snapshot, templates: &Templates) ->
     let left_out = rendered.plan().left_out();
     let mut findings = rendered.warnings().clone();
     findings.extend_new(left_out.clone());
-    Outcome { findings, objects, waits, runs: left_out.is_empty() }
+    Outcome { findings, made, waits, runs: left_out.is_empty() }
 }
 
 pub(super) fn finding(found: &Diagnostic) -> Finding {
@@ -196,7 +209,7 @@ pub(super) fn finding(found: &Diagnostic) -> Finding {
     }
 }
 
-fn is_application(document: &Document) -> bool {
+pub(super) fn is_application(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/") && document.kind() == "Application"
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod logs;
+pub(crate) mod plan;
 pub(crate) mod revisions;
 pub(crate) mod rollout_orders;
 pub(crate) mod rollouts;

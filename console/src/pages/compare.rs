@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::frame::page;
 use super::html::Html;
-use crate::data::revisions::Comparison;
+use crate::data::revisions::{Comparison, Field};
 use crate::query::encoded;
 
 /// The page.
@@ -19,23 +19,7 @@ pub(crate) fn compare(namespace: &str, name: &str, comparison: &Comparison) -> S
     if comparison.fields.is_empty() {
         html.raw("<p class=\"empty\">The application is the same in both.</p>");
     } else {
-        html.raw("<table class=\"wide difference\"><caption class=\"hidden\">Fields that differ</caption><thead><tr><th scope=\"col\">Field</th>\
-                  <th scope=\"col\">")
-            .text(&comparison.from)
-            .raw("</th><th scope=\"col\">")
-            .text(&comparison.to)
-            .raw("</th></tr></thead><tbody>");
-        for field in &comparison.fields {
-            html.raw("<tr><th scope=\"row\" data-label=\"Field\"><code>")
-                .text(&field.path)
-                .raw("</code></th>");
-            html.raw("<td data-label=\"Before\">");
-            value(&mut html, field.from.as_ref());
-            html.raw("</td><td data-label=\"After\">");
-            value(&mut html, field.to.as_ref());
-            html.raw("</td></tr>");
-        }
-        html.raw("</tbody></table>");
+        fields(&mut html, &comparison.fields, &comparison.from, &comparison.to);
     }
     if comparison.truncated {
         html.raw("<p>More fields differ than are shown.</p>");
@@ -48,6 +32,25 @@ pub(crate) fn compare(namespace: &str, name: &str, comparison: &Comparison) -> S
         html.raw("</ul>");
     }
     page("Difference", None, &html)
+}
+
+/// The fields that differ, side by side.
+pub(super) fn fields(html: &mut Html, fields: &[Field], from: &str, to: &str) {
+    html.raw("<table class=\"wide difference\"><caption class=\"hidden\">Fields that differ</caption><thead><tr><th scope=\"col\">Field</th>\
+              <th scope=\"col\">")
+        .text(from)
+        .raw("</th><th scope=\"col\">")
+        .text(to)
+        .raw("</th></tr></thead><tbody>");
+    for field in fields {
+        html.raw("<tr><th scope=\"row\" data-label=\"Field\"><code>").text(&field.path).raw("</code></th>");
+        html.raw("<td data-label=\"Before\">");
+        value(html, field.from.as_ref());
+        html.raw("</td><td data-label=\"After\">");
+        value(html, field.to.as_ref());
+        html.raw("</td></tr>");
+    }
+    html.raw("</tbody></table>");
 }
 
 fn value(html: &mut Html, value: Option<&Value>) {

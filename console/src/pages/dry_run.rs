@@ -1,8 +1,11 @@
-//! The page of dry runs: a manifest in a text area, what is wrong with it at its places, and the objects it would make.
+//! The page of dry runs: a manifest in a text area, what is wrong with it at its places, what deploying it would change, and
+//! the objects it would make.
 
 use super::frame::{page, unread};
 use super::html::Html;
+use super::plan;
 use crate::data::dry_run::{DryRun, Finding};
+use crate::data::plan::Plan;
 use crate::error::Error;
 
 /// Characters of a line that a finding shows.
@@ -18,13 +21,21 @@ pub(crate) struct Written {
 }
 
 /// The page; `token` shows that the form comes from this console.
-pub(crate) fn dry_run(token: &str, written: &Written, found: Option<&Result<DryRun, Error>>) -> String {
+pub(crate) fn dry_run(token: &str, written: &Written, found: Option<&Result<Plan, Error>>) -> String {
     let mut html = Html::new();
-    html.raw("<h1>Dry run</h1><p>It shows what an application would make, and writes nothing.</p>");
+    html.raw("<h1>Dry run</h1><p>It shows what an application would make and what deploying it would change, and writes nothing.</p>");
     match found {
         None => {}
         Some(Err(error)) => unread(&mut html, error),
-        Some(Ok(found)) => result(&mut html, found, &written.manifest),
+        Some(Ok(found)) => {
+            html.raw("<section role=\"status\"><h2>Result</h2>");
+            result(&mut html, &found.dry_run, &written.manifest);
+            if let Some(changes) = &found.changes {
+                plan::changes(&mut html, changes);
+            }
+            objects(&mut html, &found.dry_run);
+            html.raw("</section>");
+        }
     }
     html.raw("<form class=\"manifest\" method=\"post\" action=\"/dry-run\"><input type=\"hidden\" name=\"token\" value=\"")
         .text(token)
@@ -37,7 +48,7 @@ pub(crate) fn dry_run(token: &str, written: &Written, found: Option<&Result<DryR
 }
 
 fn result(html: &mut Html, found: &DryRun, manifest: &str) {
-    html.raw("<section role=\"status\"><h2>Result</h2>").raw(match found.valid {
+    html.raw(match found.valid {
         true => "<p>It would run.</p>",
         false => "<p class=\"error\">It would not run as it is.</p>",
     });
@@ -55,13 +66,15 @@ fn result(html: &mut Html, found: &DryRun, manifest: &str) {
     if found.truncated {
         html.raw("<p>There is more than is shown.</p>");
     }
+}
+
+fn objects(html: &mut Html, found: &DryRun) {
     for object in &found.objects {
         let text = |pointer: &str| object.pointer(pointer).and_then(|text| text.as_str()).unwrap_or_default();
         html.raw("<details open><summary>").text(text("/kind")).raw(" ").text(text("/metadata/name"));
         html.raw("</summary><pre tabindex=\"0\">").text(serde_saphyr::to_string(object).unwrap_or_default());
         html.raw("</pre></details>");
     }
-    html.raw("</section>");
 }
 
 pub(super) fn finding(html: &mut Html, finding: &Finding, manifest: &str) {

@@ -9,6 +9,7 @@ mod frame;
 mod html;
 mod logs;
 mod overview;
+mod plan;
 mod rollouts;
 mod workflow;
 

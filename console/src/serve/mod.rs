@@ -2,6 +2,7 @@
 
 mod audit;
 mod console;
+mod deploy;
 mod door;
 mod people;
 mod read;

@@ -147,9 +147,11 @@ impl Console {
             }
             Endpoint::Of2021(resource) => self.at_2021(resource, names).await,
             // What only sends was answered before.
-            Endpoint::Enter | Endpoint::DryRun | Endpoint::Steer | Endpoint::SteerRollout => {
-                Err(Error::NoSession)
-            }
+            Endpoint::Enter
+            | Endpoint::DryRun
+            | Endpoint::Plan
+            | Endpoint::Steer
+            | Endpoint::SteerRollout => Err(Error::NoSession),
         }
     }
 

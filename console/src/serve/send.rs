@@ -35,7 +35,7 @@ impl Console {
     {
         let access = &self.inner.access;
         access.same_origin(headers)?;
-        if matches!(endpoint, Endpoint::DryRun | Endpoint::Steer | Endpoint::SteerRollout) {
+        if matches!(endpoint, Endpoint::DryRun | Endpoint::Plan | Endpoint::Steer | Endpoint::SteerRollout) {
             let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
             access.has_form_token(token.unwrap_or_default())?;
         }
@@ -52,6 +52,11 @@ impl Console {
             let namespace = self.namespace_of_run(query)?;
             let text = submit::manifest(headers, &submit::whole(body).await?)?;
             return Ok(json(StatusCode::OK, &self.dry_run(&namespace, &text).await?));
+        }
+        if endpoint == Endpoint::Plan {
+            let namespace = self.namespace_of_run(query)?;
+            let text = submit::manifest(headers, &submit::whole(body).await?)?;
+            return Ok(json(StatusCode::OK, &self.plan(&namespace, &text).await?));
         }
         let form = submit::form(headers, &submit::whole(body).await?)?;
         access.has_form_token(form.text("token").unwrap_or_default())?;
@@ -73,7 +78,7 @@ impl Console {
         let namespace = self.namespace_of_run(&form)?;
         // Browsers end lines of forms as networks do.
         let manifest = form.text("manifest").unwrap_or_default().replace("\r\n", "\n");
-        let found = self.dry_run(&namespace, &manifest).await;
+        let found = self.planned(&namespace, &manifest).await;
         let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
         let written = Written { namespace, manifest };
         Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found))))
@@ -115,7 +120,7 @@ impl Console {
     }
 
     /// The client and the field manager that write.
-    fn writer(&self) -> Result<(&Client, &str), Error> {
+    pub(super) fn writer(&self) -> Result<(&Client, &str), Error> {
         let Inner { client, options, .. } = &*self.inner;
         Ok((client, options.changes_as.as_deref().ok_or(Error::ReadOnly)?))
     }
@@ -128,7 +133,7 @@ impl Console {
     }
 
     /// The result of an order, told before it is answered.
-    async fn audited<T>(
+    pub(super) async fn audited<T>(
         &self,
         order: &str,
         object: String,
@@ -152,7 +157,7 @@ impl Console {
         Ok(given.namespace()?.unwrap_or_else(|| own.to_owned()))
     }
 
-    async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
+    pub(super) async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
         let Inner { client, discovery, .. } = &*self.inner;
         dry_run::run(client, discovery, namespace, text, self.place_of_run()?).await
     }

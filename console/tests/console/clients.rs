@@ -48,6 +48,7 @@ async fn a_client_of_another_language_reads_the_description() {
         "Explain",
         "Definitions ['page']",
         "DryRun False",
+        "Plan False",
         "Steer shop",
         "Status 404",
     ] {

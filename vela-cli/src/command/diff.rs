@@ -3,14 +3,13 @@
 //! The cluster itself says what each object would become (server-side apply as a dry run, for the manager that would
 //! write it), so defaults and fields of other managers are no differences.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use vela_crds::labels;
-use vela_engine::render::{Rendered, State};
-use vela_engine::{Bounds, Document, dry_run, preview};
+use vela_engine::preview::{CONTROLLER, Made, Reference};
+use vela_engine::render::Rendered;
+use vela_engine::{Bounds, Document, preview};
+use vela_runtime::{Trial, trial};
 
 use crate::appfile::Origins;
 use crate::args::{Diff, Format, Global};
@@ -18,28 +17,11 @@ use crate::cluster::Cluster;
 use crate::differences::{self, Difference};
 use crate::error::{Error, Failure, Result};
 use crate::offline::RenderInputs;
+use crate::ownership::FIELD_MANAGER;
 use crate::pointer::text;
 use crate::screen::{BAD, BOLD, BUSY, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline, order};
-
-/// The manager that the controller writes as.
-const CONTROLLER: &str = "vela-core";
-/// The manager that this program writes as.
-const OURS: &str = "vela-cli";
-/// Metadata that the server or the controller writes, and no manifest.
-const NOT_WRITTEN: [&str; 8] = [
-    "managedFields",
-    "resourceVersion",
-    "generation",
-    "uid",
-    "creationTimestamp",
-    "ownerReferences",
-    "finalizers",
-    "selfLink",
-];
-/// What the controller adds to labels and annotations while it applies.
-const OF_CONTROLLER: [&str; 2] = ["app.oam.dev/", "oam.dev/"];
 
 /// What would become of an object.
 enum Change {
@@ -84,7 +66,7 @@ async fn compare(
 ) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for document in documents {
-        entries.push(judge(cluster, document.value().clone(), OURS).await?);
+        entries.push(judge(cluster, document.value().clone(), FIELD_MANAGER).await?);
     }
     let judged: Vec<&Document> = documents.iter().filter(|one| offline::is_definition(one)).collect();
     let definitions: Vec<&Document> = library.iter().chain(judged.iter().copied()).collect();
@@ -123,24 +105,6 @@ async fn objects(
     screen: &mut Screen,
 ) -> Result<()> {
     let app = one.app_file();
-    let mut described: BTreeSet<(String, String, String)> = BTreeSet::new();
-    let list = dry_run::list(one);
-    for object in list["items"].as_array().into_iter().flatten() {
-        described.insert(key(object, app.document().namespace()));
-        entries.push(judge(cluster, object.clone(), CONTROLLER).await?);
-    }
-    // What a component will make is known only when what it waits for is there.
-    let mut open = BTreeSet::new();
-    for component in one.components() {
-        let name = &app.components()[component.index].name;
-        if !matches!(component.state, State::Ready(_)) || !component.deferred.is_empty() {
-            screen.say(&format!(
-                "Component {name:?} of {} waits for values of others: what it makes then is not compared.",
-                app.document().title()
-            ));
-            open.insert(name.clone());
-        }
-    }
     let live = cluster.get(
         app.document().api_version(),
         "Application",
@@ -148,33 +112,25 @@ async fn objects(
         app.name(),
     );
     let live = live.await?.map(|object| json!(object)).unwrap_or_default();
-    let applied = live.pointer("/status/appliedResources").and_then(Value::as_array);
-    for reference in applied.into_iter().flatten() {
-        if described.contains(&key_of(reference, "", app.document().namespace())) {
-            continue;
-        }
-        let (api_version, kind) = (text(reference, "/apiVersion"), text(reference, "/kind"));
-        let (namespace, name) = (text(reference, "/namespace"), text(reference, "/name"));
+    let made = Made::new(one, &live);
+    for object in &made.objects {
+        entries.push(judge(cluster, object.clone(), CONTROLLER).await?);
+    }
+    // What a component will make is known only when what it waits for is there.
+    for name in &made.open {
+        screen.say(&format!(
+            "Component {name:?} of {} waits for values of others: what it makes then is not compared.",
+            app.document().title()
+        ));
+    }
+    for Reference { api_version, kind, namespace, name } in &made.left_out {
         let Some(found) = cluster.get(api_version, kind, Some(namespace), name).await? else { continue };
-        let component = found.metadata.labels.as_ref().and_then(|all| all.get(labels::APP_COMPONENT));
-        if !component.is_some_and(|name| open.contains(name)) {
-            entries.push(Entry { object: json!(found), change: Change::LeftOut });
+        let found = json!(found);
+        if made.is_left_out(&found) {
+            entries.push(Entry { object: found, change: Change::LeftOut });
         }
     }
     Ok(())
-}
-
-/// Kind, namespace and name. The version is none of it: an object is the same in all.
-fn key(object: &Value, namespace: &str) -> (String, String, String) {
-    key_of(object, "/metadata", namespace)
-}
-
-fn key_of(object: &Value, at: &str, namespace: &str) -> (String, String, String) {
-    let group = text(object, "/apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-    let place =
-        Some(text(object, &format!("{at}/namespace"))).filter(|name| !name.is_empty()).unwrap_or(namespace);
-    let kind = format!("{}.{group}", text(object, "/kind"));
-    (kind, place.to_owned(), text(object, &format!("{at}/name")).to_owned())
 }
 
 /// Asks the cluster what the object would become.
@@ -193,54 +149,21 @@ async fn judge(cluster: &Cluster, mut object: Value, manager: &str) -> Result<En
     };
     let live = json!(live);
     if manager == CONTROLLER {
-        as_controller_writes(&mut object, &live);
+        preview::as_controller_writes(&mut object, &live);
     }
-    let params = PatchParams { dry_run: true, force: true, ..PatchParams::apply(manager) };
-    let after: std::result::Result<DynamicObject, kube::Error> =
-        api.patch(&name, &params, &Patch::Apply(&object)).await;
-    let change = match after {
-        Ok(after) => match differences::between(&written(&live), &written(&json!(after))) {
+    let change = match trial(&api, &name, &object, manager, true).await.map_err(cannot)? {
+        Trial::Taken(after) => match differences::between(&written(&live), &written(&json!(after))) {
             found if found.is_empty() => Change::Unchanged,
             found => Change::Changed(found),
         },
-        Err(kube::Error::Api(status)) if [400, 422].contains(&status.code) => {
-            Change::Refused(status.message.clone())
-        }
-        Err(error) => return Err(cannot(error)),
+        Trial::Refused(why) => Change::Refused(why),
     };
     Ok(Entry { object: live, change })
 }
 
-/// The labels and annotations that a render for a preview leaves open are as they are.
-fn as_controller_writes(object: &mut Value, live: &Value) {
-    for map in ["labels", "annotations"] {
-        let Some(found) = live["metadata"][map].as_object() else { continue };
-        for (name, value) in
-            found.iter().filter(|(name, _)| OF_CONTROLLER.iter().any(|ours| name.starts_with(ours)))
-        {
-            let written = &object["metadata"][map][name];
-            if written.is_null() || *written == "" {
-                object["metadata"][map][name] = value.clone();
-            }
-        }
-    }
-    for field in ["ownerReferences", "finalizers"] {
-        if let Some(found) = live["metadata"].get(field) {
-            object["metadata"][field] = found.clone();
-        }
-    }
-}
-
 /// The object without what no manifest writes, and without the content of Secrets.
 fn written(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("status");
-    }
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        NOT_WRITTEN.iter().for_each(|name| drop(metadata.remove(*name)));
-    }
-    differences::concealed(&object)
+    differences::concealed(&preview::written_fields(object))
 }
 
 fn show(entries: &[Entry], format: Format, screen: &mut Screen) -> Result<()> {
