@@ -3,6 +3,18 @@
 use http::{HeaderName, StatusCode, header};
 use serde_json::{Value, json};
 
+/// Mistakes of a manifest that an answer repeats.
+const CAUSES_AT_MOST: usize = 100;
+
+/// One mistake of a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// The field.
+    pub(crate) field: String,
+    /// Its place and what is wrong.
+    pub(crate) message: String,
+}
+
 /// Why a request has no other answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -52,9 +64,23 @@ pub(crate) enum Error {
     WrongMedia(String),
     /// The console was not started for changes.
     #[error(
-        "this console only reads; `vela dashboard --allow-changes` starts one that also steers workflows and rollouts"
+        "this console only reads; `vela dashboard --allow-changes` starts one that also deploys applications and steers workflows and rollouts"
     )]
     ReadOnly,
+    /// The manifest does not fit the path.
+    #[error("{0}")]
+    Invalid(String),
+    /// The application would not run as it is.
+    #[error("the application would not run, so nothing was written: {}", causes(.0))]
+    NotDeployable(Vec<Cause>),
+    /// The API server refuses a write.
+    #[error("the cluster refuses it: {said}")]
+    Declined {
+        /// Its code.
+        code: u16,
+        /// Its words.
+        said: String,
+    },
     /// The console is not for this namespace.
     #[error("{0}")]
     OutOfReach(String),
@@ -131,7 +157,10 @@ impl Error {
             Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRuns(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unreadable(_) | Self::Invalid(_) | Self::NotDeployable(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            Self::Declined { code, .. } => StatusCode::from_u16(*code).unwrap_or(StatusCode::BAD_GATEWAY),
             Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
             Self::TooManyStreams(_) | Self::TooManyPeople(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotListed(_) | Self::TooBusy(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -174,7 +203,7 @@ impl Error {
 
     /// As Kubernetes writes it.
     pub(crate) fn to_json(&self) -> Value {
-        json!({
+        let mut status = json!({
             "apiVersion": "v1",
             "kind": "Status",
             "metadata": {},
@@ -182,6 +211,17 @@ impl Error {
             "message": self.to_string(),
             "reason": self.reason(),
             "code": self.status().as_u16(),
-        })
+        });
+        if let Self::NotDeployable(causes) = self {
+            let cause = |cause: &Cause| json!({"reason": "FieldValueInvalid", "message": cause.message, "field": cause.field});
+            let causes: Vec<Value> = causes.iter().take(CAUSES_AT_MOST).map(cause).collect();
+            status["details"] = json!({ "causes": causes });
+        }
+        status
     }
+}
+
+fn causes(causes: &[Cause]) -> String {
+    let all: Vec<&str> = causes.iter().take(CAUSES_AT_MOST).map(|cause| &*cause.message).collect();
+    all.join("; ")
 }

@@ -7,8 +7,8 @@
 //!
 //! [`Door`] is the tower service that [`Server`] serves on a loopback port: of a [`Console`] over one kube client, or of
 //! [`People`] over the client of each user who brings a token. A console reads what the client it was given may read; a dry
-//! run takes a manifest and writes nothing. Only with a field manager in its [`Options`] does it write: what a user orders a
-//! workflow to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the console
+//! run takes a manifest and writes nothing. Only with a field manager in its [`Options`] does it write: applications, as
+//! `vela up` writes them, and what a user orders a workflow or a rollout to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the console
 //! has none of its own. It neither asks for the content of Secrets nor shows it.
 //!
 //! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.

@@ -8,6 +8,7 @@ use crate::data::Health;
 use crate::data::api_2021::Answer;
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
 use crate::data::definitions::{DefinitionList, Described};
+use crate::data::deploy::Deletion;
 use crate::data::dry_run::DryRun;
 use crate::data::events::EventList;
 use crate::data::explain::Explanation;
@@ -20,7 +21,7 @@ use crate::data::steering::ORDERS;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::data::workflow::Workflow;
-use crate::route::{Endpoint, ROUTES, Route};
+use crate::route::{Endpoint, ROUTES, Route, Write};
 use crate::routes_2021::ROUTES_2021;
 use crate::submit::MANIFESTS;
 
@@ -44,7 +45,11 @@ pub(crate) fn document() -> Value {
         if [Endpoint::DryRun, Endpoint::Plan].contains(&route.endpoint) {
             takes_manifest(&mut operation);
         }
-        paths.insert(route.path.to_owned(), json!({ method: operation }));
+        let mut operations = Map::from_iter([(method.to_owned(), operation)]);
+        for write in Write::all(route.endpoint) {
+            operations.insert(write.method().to_lowercase(), self::write(route, *write, &mut schemas));
+        }
+        paths.insert(route.path.to_owned(), Value::Object(operations));
     }
     let mut components = schemas.take_definitions(true);
     components.insert("Status".to_owned(), status());
@@ -53,7 +58,7 @@ pub(crate) fn document() -> Value {
         "info": {
             "title": "vela console",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Reads applications and what they became; steers workflows and rollouts where it was started for that.",
+            "description": "Reads applications and what they became; deploys and deletes them, and steers workflows and rollouts, where it was started for that.",
         },
         "paths": paths,
         "components": {
@@ -85,6 +90,24 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
             },
         },
     })
+}
+
+/// What is written at a path that is also read.
+fn write(route: &Route, write: Write, schemas: &mut SchemaGenerator) -> Value {
+    let answer = match write {
+        Write::Deploy => schemas.subschema_for::<ApplicationView>(),
+        Write::Delete => schemas.subschema_for::<Deletion>(),
+    };
+    let own =
+        Route { endpoint: route.endpoint, path: route.path, query: write.query(), summary: write.summary() };
+    let mut operation = operation(&own, schemas);
+    operation["operationId"] = json!(format!("{write:?}"));
+    operation["responses"]["200"]["content"]["application/json"]["schema"] = answer.to_value();
+    takes_token(&mut operation);
+    if write == Write::Deploy {
+        takes_manifest(&mut operation);
+    }
+    operation
 }
 
 /// The name of an operation; two paths of early 2021 say the same.
@@ -179,6 +202,7 @@ fn status() -> Value {
             "status": {"const": "Failure"},
             "message": {"type": "string"},
             "reason": {"type": "string"},
+            "details": {"type": "object"},
             "code": {"type": "integer"},
         },
     })

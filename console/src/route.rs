@@ -21,6 +21,12 @@ pub(crate) enum Endpoint {
     LogsPage,
     /// Page: a dry run of what is written into its form.
     DryRunPage,
+    /// Deploys the manifest of the page that planned it.
+    DeployPage,
+    /// Page: the manifest of an application, to be changed.
+    EditPage,
+    /// Page: what deleting an application would delete.
+    DeletePage,
     /// Page: the types.
     DefinitionsPage,
     /// Page: the parameters of a type.
@@ -122,8 +128,11 @@ impl Endpoint {
     /// The methods that it answers.
     pub(crate) fn allow(self) -> &'static str {
         match self {
-            Self::DryRun | Self::Plan | Self::Steer | Self::SteerRollout => "POST",
-            Self::DryRunPage | Self::WorkflowPage | Self::RolloutsPage => "GET, HEAD, POST",
+            Self::DryRun | Self::Plan | Self::DeployPage | Self::Steer | Self::SteerRollout => "POST",
+            Self::DryRunPage | Self::DeletePage | Self::WorkflowPage | Self::RolloutsPage => {
+                "GET, HEAD, POST"
+            }
+            Self::Application => "GET, HEAD, PUT, DELETE",
             _ => READS,
         }
     }
@@ -160,7 +169,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 36] = [
+pub(crate) const ROUTES: [Route; 39] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -200,6 +209,19 @@ pub(crate) const ROUTES: [Route; 36] = [
         "Page: the logs of an application",
     ),
     route(Endpoint::DryRunPage, "/dry-run", &[], "Page: a dry run of a manifest"),
+    route(Endpoint::DeployPage, "/deploy", &[], "Deploys the manifest of the page that planned it"),
+    route(
+        Endpoint::EditPage,
+        "/namespaces/{namespace}/applications/{name}/edit",
+        &[],
+        "Page: the manifest of an application, to be changed",
+    ),
+    route(
+        Endpoint::DeletePage,
+        "/namespaces/{namespace}/applications/{name}/delete",
+        &[],
+        "Page: what deleting an application would delete",
+    ),
     route(Endpoint::DefinitionsPage, "/definitions", &[], "Page: the types"),
     route(
         Endpoint::DefinitionPage,
@@ -338,3 +360,53 @@ pub(crate) const ROUTES: [Route; 36] = [
     ),
     route(Endpoint::OpenApi, "/api/openapi.json", &[], "This description (OpenAPI 3.1)"),
 ];
+
+/// What is written at a path that is also read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Write {
+    /// Deploys an application.
+    Deploy,
+    /// Deletes it.
+    Delete,
+}
+
+impl Write {
+    /// Those of a path.
+    pub(crate) fn all(endpoint: Endpoint) -> &'static [Self] {
+        match endpoint {
+            Endpoint::Application => &[Self::Deploy, Self::Delete],
+            _ => &[],
+        }
+    }
+
+    /// The one of a method.
+    pub(crate) fn of(endpoint: Endpoint, method: &str) -> Option<Self> {
+        Self::all(endpoint).iter().copied().find(|write| write.method() == method)
+    }
+
+    /// Its method.
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Deploy => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// Its parameters behind `?`.
+    pub(crate) fn query(self) -> &'static [&'static str] {
+        match self {
+            Self::Deploy => &["resourceVersion"],
+            Self::Delete => &[],
+        }
+    }
+
+    /// Its answer, in a sentence.
+    pub(crate) fn summary(self) -> &'static str {
+        match self {
+            Self::Deploy => {
+                "Writes an application over the version that a plan saw, or creates it; the application as it was written"
+            }
+            Self::Delete => "Deletes an application and the objects that it made",
+        }
+    }
+}

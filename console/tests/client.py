@@ -102,6 +102,12 @@ def main():
     print("Plan", plan["valid"])
     steered = client.Steer(**shop, order="restart", X_Csrf_Token=token)
     print("Steer", steered["summary"]["metadata"]["name"])
+    written = json.dumps({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "site"},
+                          "spec": {"components": [{"name": "front", "type": "page", "properties": {"image": "nginx"}}]}})
+    changes = client.Plan(body=written, X_Csrf_Token=token)["changes"]
+    site = {"namespace": "default", "name": "site"}
+    deployed = client.Deploy(**site, body=written, resourceVersion=changes["resourceVersion"], X_Csrf_Token=token)
+    print("Deploy", deployed["summary"]["metadata"]["name"])
     try:
         client.Application(namespace="default", name="absent")
     except urllib.error.HTTPError as error:

@@ -11,6 +11,8 @@ mod api_2021;
 mod clients;
 #[path = "console/cluster.rs"]
 mod cluster;
+#[path = "console/deploy.rs"]
+mod deploy;
 #[path = "console/dry_run.rs"]
 mod dry_run;
 #[path = "console/explain.rs"]

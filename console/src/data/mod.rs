@@ -3,6 +3,7 @@
 pub(crate) mod api_2021;
 pub(crate) mod applications;
 pub(crate) mod definitions;
+pub(crate) mod deploy;
 pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod explain;

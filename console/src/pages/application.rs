@@ -10,16 +10,21 @@ use crate::data::workflow::Workflow;
 use crate::error::Error;
 use crate::query::encoded;
 
+/// The path of the page.
+pub(crate) fn application_path(namespace: &str, name: &str) -> String {
+    format!("/namespaces/{}/applications/{}", encoded(namespace), encoded(name))
+}
+
 /// The page; a part that could not be read says why.
 pub(crate) fn application(
     view: &ApplicationView,
     tree: &Result<Tree, Error>,
     events: &Result<EventList, Error>,
     revisions: &Result<RevisionList, Error>,
+    deletes: bool,
 ) -> String {
     let metadata = &view.summary.metadata;
-    let path =
-        format!("/namespaces/{}/applications/{}", encoded(&metadata.namespace), encoded(&metadata.name));
+    let path = application_path(&metadata.namespace, &metadata.name);
     let mut html = Html::new();
     html.raw("<p class=\"crumbs\"><a href=\"/\">Applications</a> / ")
         .text(&metadata.namespace)
@@ -37,8 +42,14 @@ pub(crate) fn application(
         .link(&format!("{path}/rollouts"), "Rollouts")
         .link(&format!("{path}/explain"), "Origins")
         .link(&format!("{path}/logs"), "Logs")
-        .raw("</nav><section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2>\
-              <div data-live id=\"tree\">");
+        .link(&format!("{path}/edit"), "Edit");
+    if deletes {
+        html.link(&format!("{path}/delete"), "Delete");
+    }
+    html.raw(
+        "</nav><section aria-labelledby=\"objects\"><h2 id=\"objects\">Objects</h2>\
+              <div data-live id=\"tree\">",
+    );
     components(&mut html, view);
     match tree {
         Ok(tree) => objects(&mut html, tree),

@@ -20,8 +20,13 @@ pub(crate) struct Written {
     pub(crate) manifest: String,
 }
 
-/// The page; `token` shows that the form comes from this console.
-pub(crate) fn dry_run(token: &str, written: &Written, found: Option<&Result<Plan, Error>>) -> String {
+/// The page; `token` shows that the form comes from this console, and `deploys` that what was planned can be deployed.
+pub(crate) fn dry_run(
+    token: &str,
+    written: &Written,
+    found: Option<&Result<Plan, Error>>,
+    deploys: Option<&str>,
+) -> String {
     let mut html = Html::new();
     html.raw("<h1>Dry run</h1><p>It shows what an application would make and what deploying it would change, and writes nothing.</p>");
     match found {
@@ -32,6 +37,9 @@ pub(crate) fn dry_run(token: &str, written: &Written, found: Option<&Result<Plan
             result(&mut html, &found.dry_run, &written.manifest);
             if let Some(changes) = &found.changes {
                 plan::changes(&mut html, changes);
+                if let Some(token) = deploys {
+                    plan::button(&mut html, changes, token, &written.manifest);
+                }
             }
             objects(&mut html, &found.dry_run);
             html.raw("</section>");

@@ -3,6 +3,7 @@
 mod application;
 mod compare;
 mod definitions;
+mod delete;
 mod dry_run;
 mod explain;
 mod frame;
@@ -13,9 +14,10 @@ mod plan;
 mod rollouts;
 mod workflow;
 
-pub(crate) use application::application;
+pub(crate) use application::{application, application_path};
 pub(crate) use compare::compare;
 pub(crate) use definitions::{definition, definitions};
+pub(crate) use delete::delete;
 pub(crate) use dry_run::{Written, dry_run};
 pub(crate) use explain::explain;
 pub(crate) use logs::logs;

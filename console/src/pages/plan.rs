@@ -3,6 +3,7 @@
 use super::compare;
 use super::html::Html;
 use crate::data::plan::{Change, Changes, Planned};
+use crate::text::plain;
 
 /// The part, below a heading of its own.
 pub(super) fn changes(html: &mut Html, changes: &Changes) {
@@ -22,6 +23,28 @@ pub(super) fn changes(html: &mut Html, changes: &Changes) {
     if changes.truncated {
         html.raw("<p>There are more objects than are compared.</p>");
     }
+}
+
+/// The button that deploys what was planned, and nothing that was written into the text area since.
+pub(super) fn button(html: &mut Html, changes: &Changes, token: &str, manifest: &str) {
+    let application = &changes.application;
+    if ![Change::Created, Change::Changed].contains(&application.change) {
+        return;
+    }
+    if manifest.chars().any(|c| plain(c) != c) {
+        html.raw(
+            "<p class=\"note\" role=\"note\">The manifest has characters that a page does not carry unchanged; \
+             <code>vela up</code> deploys it.</p>",
+        );
+        return;
+    }
+    html.raw("<form class=\"orders\" method=\"post\" action=\"/deploy\"><input type=\"hidden\" name=\"token\" value=\"");
+    html.text(token)
+        .raw("\"><input type=\"hidden\" name=\"namespace\" value=\"")
+        .text(&application.namespace);
+    html.raw("\"><input type=\"hidden\" name=\"resourceVersion\" value=\"").text(&changes.resource_version);
+    html.raw("\"><input type=\"hidden\" name=\"manifest\" value=\"").text(manifest);
+    html.raw("\"><button>Deploy ").text(&application.name).raw("</button></form>");
 }
 
 fn title(planned: &Planned) -> String {

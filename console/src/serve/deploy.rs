@@ -1,15 +1,61 @@
-//! Answers what plans a deployment.
+//! Answers what plans, deploys and deletes an application.
 
+use std::time::Duration;
+
+use http::{HeaderMap, Response, StatusCode};
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
 use vela_engine::{Code, Document};
+use vela_runtime::clock;
 
 use super::console::{Console, Inner};
+use super::send::{BoxError, Sent};
+use crate::answer::{Body, json};
+use crate::data::deploy::{self, Deletion};
+use crate::data::dry_run::{DryRun, Finding};
 use crate::data::plan::{Plan, Planner, single};
-use crate::error::Error;
+use crate::data::view::view;
+use crate::error::{Cause, Error};
+use crate::find::Names;
+use crate::query::Query;
+use crate::route::Write;
+use crate::{pages, submit};
 
 /// The field manager of `vela up`, by which a console that only reads compares.
 const AUTHOR: &str = "vela-cli";
+/// Characters of a name that an audit line repeats.
+const NAME_AT_MOST: usize = 253;
+/// An application that was written is seen by the watch within this time; a page that comes earlier says that it is not there.
+const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 impl Console {
+    /// Answers what is written at a path that is also read.
+    pub(super) async fn written<B: Sent>(
+        &self,
+        write: Write,
+        headers: &HeaderMap,
+        (names, query): (&Names, &Query),
+        body: B,
+    ) -> Result<Response<Body>, Error>
+    where
+        B::Error: Into<BoxError>,
+    {
+        let access = &self.inner.access;
+        access.same_origin(headers)?;
+        let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
+        access.has_form_token(token.unwrap_or_default())?;
+        let (namespace, name) = (names.get("namespace"), names.get("name"));
+        match write {
+            Write::Deploy => {
+                let text = submit::manifest(headers, &submit::whole(body).await?)?;
+                let seen = query.text("resourceVersion").unwrap_or_default();
+                let written = self.deploy(namespace, name, &text, seen).await?;
+                Ok(json(StatusCode::OK, &view(written, clock::now())))
+            }
+            Write::Delete => Ok(json(StatusCode::OK, &self.delete(namespace, name).await?)),
+        }
+    }
+
     pub(super) fn planner(&self) -> Planner<'_> {
         let Inner { client, discovery, options, .. } = &*self.inner;
         let manager = options.changes_as.as_deref().unwrap_or(AUTHOR);
@@ -42,8 +88,71 @@ impl Console {
         }
     }
 
+    /// Deploys the manifest of a page. Gives the path of the application.
+    pub(super) async fn deploy_form(&self, namespace: &str, text: &str, seen: &str) -> Result<String, Error> {
+        let document = single(text).ok().map(|document| document.in_namespace(namespace));
+        let (namespace, name) = match &document {
+            Some(document) => (document.namespace(), document.name()),
+            None => (namespace, ""),
+        };
+        self.deploy(namespace, name, text, seen).await?;
+        self.seen(namespace, name).await;
+        Ok(pages::application_path(namespace, name))
+    }
+
+    /// Writes an application over the version `seen`, where the console was started for that.
+    async fn deploy(&self, namespace: &str, name: &str, text: &str, seen: &str) -> Result<Value, Error> {
+        let work = async {
+            let (client, manager) = self.writer()?;
+            self.is_within(namespace)?;
+            let document = single(text).map_err(|found| not_deployable(Plan::failed(&found).dry_run))?;
+            let is_same = |field: &str, written: &str, path: &str| match written == path {
+                true => Ok(()),
+                false => Err(Error::Invalid(format!(
+                    "metadata.{field}: the manifest says {written:?} and the path {path:?}; write the same in both"
+                ))),
+            };
+            is_same("name", document.name(), name)?;
+            let document = document.in_namespace(namespace);
+            is_same("namespace", document.namespace(), namespace)?;
+            let judged = self.planner().judge(&document, Value::Null, self.place_of_run()?).await?;
+            match judged {
+                (dry_run, Some(_)) if dry_run.valid => deploy::write(client, &document, seen, manager).await,
+                (dry_run, _) => Err(not_deployable(dry_run)),
+            }
+        };
+        let name: String = name.chars().take(NAME_AT_MOST).collect();
+        self.audited("deploy", format!("Application {namespace}/{name}"), work).await
+    }
+
+    /// Deletes an application, where the console was started for that.
+    pub(super) async fn delete(&self, namespace: &str, name: &str) -> Result<Deletion, Error> {
+        let work = async {
+            let (client, _) = self.writer()?;
+            self.is_within(namespace)?;
+            self.is_shown(namespace, name).await?;
+            deploy::delete(client, namespace, name).await
+        };
+        self.audited("delete", format!("Application {namespace}/{name}"), work).await
+    }
+
+    /// Waits until the watch has told of an application, so that its page is there.
+    async fn seen(&self, namespace: &str, name: &str) {
+        let applications = &self.inner.applications;
+        let mut changes = applications.changes();
+        let wait = async {
+            while applications.get(namespace, name).is_err() {
+                if let Err(RecvError::Closed) = changes.recv().await {
+                    return;
+                }
+            }
+        };
+        // Its page says that it is not there yet.
+        let _ = tokio::time::timeout(SEEN_WITHIN, wait).await;
+    }
+
     /// A console of one namespace plans and writes nothing in another.
-    pub(super) fn is_within(&self, namespace: &str) -> Result<(), Error> {
+    fn is_within(&self, namespace: &str) -> Result<(), Error> {
         match self.inner.options.namespace.as_deref() {
             Some(own) if own != namespace => Err(Error::OutOfReach(format!(
                 "metadata.namespace: this console is for namespace {own:?} alone, and this is {namespace:?}; start \
@@ -52,4 +161,16 @@ impl Console {
             _ => Ok(()),
         }
     }
+}
+
+fn not_deployable(dry_run: DryRun) -> Error {
+    let cause = |finding: Finding| {
+        let Finding { line, column, message, path, object, .. } = finding;
+        let message = match line {
+            0 => format!("{object} {path}: {message}").trim_start().to_owned(),
+            line => format!("{line}:{column} {message}"),
+        };
+        Cause { field: path, message }
+    };
+    Error::NotDeployable(dry_run.diagnostics.into_iter().map(cause).collect())
 }

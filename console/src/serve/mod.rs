@@ -25,7 +25,7 @@ use crate::answer::Body;
 use crate::error::Error;
 use crate::find::find;
 use crate::query::Query;
-use crate::route::{Endpoint, READS};
+use crate::route::{Endpoint, READS, Write};
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -57,11 +57,15 @@ impl Console {
         }
         let (route, names) = found?;
         let query = Query::read(uri.query().unwrap_or_default())?;
-        query.only(route.query)?;
+        let write = Write::of(route.endpoint, method.as_str());
+        query.only(write.map_or(route.query, Write::query))?;
         if route.endpoint == Endpoint::Enter {
             return self.enter(method, headers, &query);
         }
         let answer = async {
+            if let Some(write) = write {
+                return self.written(write, headers, (&names, &query), body).await;
+            }
             match *method == Method::POST {
                 true => self.sent(route.endpoint, headers, (&names, &query), body).await,
                 false => self.at(route.endpoint, &names, &query).await,

@@ -7,7 +7,7 @@ use crate::answer::{Body, html, json, response, whole};
 use crate::data::applications::{Filter, PAGE, PAGE_AT_MOST};
 use crate::data::logs::{self, Wanted};
 use crate::data::tree::Tree;
-use crate::data::{Health, definitions, events, revisions};
+use crate::data::{Health, definitions, deploy, events, revisions};
 use crate::error::Error;
 use crate::find::{Names, is_name};
 use crate::pages::Written;
@@ -50,7 +50,7 @@ impl Console {
                     Ok(tree) => events::read(client, namespace, name, tree).await,
                     Err(_) => events::read(client, namespace, name, &Tree::default()).await,
                 };
-                page(pages::application(&view, &tree, &events, &revisions))
+                page(pages::application(&view, &tree, &events, &revisions, self.token_of_orders().is_some()))
             }
             Endpoint::Application => Ok(json(StatusCode::OK, &self.view(namespace, name).await?)),
             Endpoint::Tree => {
@@ -143,13 +143,28 @@ impl Console {
             }
             Endpoint::DryRunPage => {
                 let written = Written { namespace: self.namespace_of_run(query)?, ..Written::default() };
-                page(pages::dry_run(self.inner.access.form_token(), &written, None))
+                page(pages::dry_run(self.inner.access.form_token(), &written, None, None))
             }
             Endpoint::Of2021(resource) => self.at_2021(resource, names).await,
+            Endpoint::EditPage => {
+                applications.listed().await?;
+                let authored = deploy::authored(applications.get(namespace, name)?);
+                let manifest = serde_saphyr::to_string(&authored).map_err(|error| {
+                    Error::Unreadable(format!("{name} cannot be written as YAML: {error}"))
+                })?;
+                let written = Written { namespace: namespace.to_owned(), manifest };
+                page(pages::dry_run(self.inner.access.form_token(), &written, None, None))
+            }
+            Endpoint::DeletePage => {
+                self.view(namespace, name).await?;
+                let tree = self.tree(namespace, name).await;
+                page(pages::delete(namespace, name, &tree, self.token_of_orders()))
+            }
             // What only sends was answered before.
             Endpoint::Enter
             | Endpoint::DryRun
             | Endpoint::Plan
+            | Endpoint::DeployPage
             | Endpoint::Steer
             | Endpoint::SteerRollout => Err(Error::NoSession),
         }

@@ -74,14 +74,32 @@ impl Console {
             self.steer_rollout(names, text("rollout"), order, full).await?;
             return see(&pages::rollouts_path(names.get("namespace"), names.get("name")));
         }
-        form.only(&["token", "namespace", "manifest"])?;
+        if endpoint == Endpoint::DeletePage {
+            form.only(&["token"])?;
+            self.delete(names.get("namespace"), names.get("name")).await?;
+            return see("/");
+        }
+        let is_deployed = endpoint == Endpoint::DeployPage;
+        match is_deployed {
+            true => form.only(&["token", "namespace", "manifest", "resourceVersion"])?,
+            false => form.only(&["token", "namespace", "manifest"])?,
+        }
         let namespace = self.namespace_of_run(&form)?;
         // Browsers end lines of forms as networks do.
         let manifest = form.text("manifest").unwrap_or_default().replace("\r\n", "\n");
-        let found = self.planned(&namespace, &manifest).await;
+        let found = match is_deployed {
+            true => {
+                let seen = form.text("resourceVersion").unwrap_or_default();
+                match self.deploy_form(&namespace, &manifest, seen).await {
+                    Ok(path) => return see(&path),
+                    Err(error) => Err(error),
+                }
+            }
+            false => self.planned(&namespace, &manifest).await,
+        };
         let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
         let written = Written { namespace, manifest };
-        Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found))))
+        Ok(html(status, pages::dry_run(access.form_token(), &written, Some(&found), self.token_of_orders())))
     }
 
     /// Carries out what a user orders a workflow to do, where the console was started for that.
@@ -126,7 +144,7 @@ impl Console {
     }
 
     /// What the console does not show, it does not change.
-    async fn is_shown(&self, namespace: &str, name: &str) -> Result<(), Error> {
+    pub(super) async fn is_shown(&self, namespace: &str, name: &str) -> Result<(), Error> {
         let applications = &self.inner.applications;
         applications.listed().await?;
         applications.get(namespace, name).map(drop)

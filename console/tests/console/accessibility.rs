@@ -136,6 +136,8 @@ async fn every_page_keeps_the_rules_of_accessibility() {
             format!("{SHOP}/rollouts"),
             format!("{SHOP}/explain"),
             format!("{SHOP}/logs"),
+            format!("{SHOP}/edit"),
+            format!("{SHOP}/delete"),
             format!("{SHOP}/compare?from=shop-v1&to=shop-v2"),
             "/dry-run".to_owned(),
             "/definitions".to_owned(),

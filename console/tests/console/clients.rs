@@ -50,6 +50,7 @@ async fn a_client_of_another_language_reads_the_description() {
         "DryRun False",
         "Plan False",
         "Steer shop",
+        "Deploy site",
         "Status 404",
     ] {
         assert!(out.contains(words), "{words}: {out}{err}");

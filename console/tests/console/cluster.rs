@@ -252,7 +252,18 @@ impl Cluster {
 
     /// Sends a text as a browser with a session does.
     pub(crate) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-        let request = Request::builder().method(Method::POST).uri(path);
+        self.sent(Method::POST, path, headers, body).await
+    }
+
+    /// The same by another method.
+    pub(crate) async fn sent(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String) {
+        let request = Request::builder().method(method).uri(path);
         let session = self.session();
         let all = session.iter().chain(headers);
         let request = all.fold(request, |request, (name, value)| request.header(*name, *value));

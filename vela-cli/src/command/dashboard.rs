@@ -59,8 +59,11 @@ async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mu
         Error::config(format!("port {} of this machine cannot be served: {error}", args.port))
             .hint("choose another with --port, or leave it to vela")
     })?;
-    let does =
-        if args.allow_changes { "it reads, and steers workflows and rollouts" } else { "it only reads" };
+    let does = if args.allow_changes {
+        "it reads, deploys applications, and steers workflows and rollouts"
+    } else {
+        "it only reads"
+    };
     screen.say(&format!("The console serves at http://{}; {does}. Ctrl-C stops it.", server.address()));
     let served = match announce(args, &format!("http://{}", server.address()), &of_link, screen) {
         Ok(()) => {

@@ -1,0 +1,164 @@
+//! Writes an application as its author wrote it, by server-side apply and by the field manager of `vela up`, or deletes it.
+//! It is written only over the version that was seen.
+
+use kube::Client;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use vela_engine::Document;
+use vela_engine::preview::written_fields;
+use vela_runtime::{Api, ownership};
+
+use crate::data::applications::{resource, to_json};
+use crate::data::secrets;
+use crate::error::Error;
+
+/// What a deletion did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Deletion {
+    /// What happens now.
+    pub(crate) message: String,
+}
+
+fn api(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), namespace, &resource())
+}
+
+/// The words of the API server, or why it gave none.
+fn declined(error: kube::Error) -> Error {
+    match error {
+        kube::Error::Api(status) if (400..500).contains(&status.code) => {
+            Error::Declined { code: status.code, said: status.message.clone() }
+        }
+        error => Error::cluster("the application")(error),
+    }
+}
+
+fn changed(name: &str, what: &str) -> Error {
+    Error::Refused(format!(
+        "the application {name} {what} since the plan was made, so nothing was written; make the plan anew"
+    ))
+}
+
+/// Writes an application over the version `seen`; creates it where that is empty. Gives it as it was written.
+pub(crate) async fn write(
+    client: &Client,
+    application: &Document,
+    seen: &str,
+    manager: &str,
+) -> Result<Value, Error> {
+    let (namespace, name) = (application.namespace(), application.name());
+    let api = api(client, namespace);
+    let found = api.get_opt(name).await.map_err(declined)?;
+    let written = match found {
+        None if seen.is_empty() => create(&api, application, manager).await?,
+        None => return Err(changed(name, "was deleted")),
+        Some(_) if seen.is_empty() => return Err(changed(name, "was created")),
+        Some(found) if found.metadata.resource_version.as_deref() != Some(seen) => {
+            return Err(changed(name, "changed"));
+        }
+        Some(found) => over(&api, found, application, manager).await?,
+    };
+    Ok(to_json(&written))
+}
+
+/// An application that is made by another meanwhile is not written over: that is why it is created and not applied. Its
+/// fields are then recorded as applied, as `vela up` records them.
+async fn create(
+    api: &Api<DynamicObject>,
+    application: &Document,
+    manager: &str,
+) -> Result<DynamicObject, Error> {
+    let object: DynamicObject = serde_json::from_value(application.value().clone())
+        .map_err(|error| Error::Invalid(format!("metadata: {error}; correct the manifest")))?;
+    let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+    let created = match api.create(&params, &object).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => {
+            return Err(changed(application.name(), "was created"));
+        }
+        created => created.map_err(declined)?,
+    };
+    // Where the controller was faster, the next write of this manager records them.
+    Ok(ownership::claimed(api, created.clone(), &[], manager).await.unwrap_or(created))
+}
+
+async fn over(
+    api: &Api<DynamicObject>,
+    found: DynamicObject,
+    application: &Document,
+    manager: &str,
+) -> Result<DynamicObject, Error> {
+    let name = application.name();
+    let claimed = match ownership::claimed(api, found, &[], manager).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => return Err(changed(name, "changed")),
+        claimed => claimed.map_err(declined)?,
+    };
+    let mut object = application.value().clone();
+    object["metadata"]["resourceVersion"] = json!(claimed.metadata.resource_version);
+    match api.patch(name, &PatchParams::apply(manager), &Patch::Apply(&object)).await {
+        Ok(written) => Ok(written),
+        // Without causes it is about the version, and with them about fields of others.
+        Err(kube::Error::Api(status)) if status.code == 409 && !is_about_fields(&status) => {
+            Err(changed(name, "changed"))
+        }
+        Err(kube::Error::Api(status)) if status.code == 409 => Err(Error::Declined {
+            code: 409,
+            said: format!(
+                "{}; another program manages these fields: `vela up --force-conflicts` takes them over",
+                status.message
+            ),
+        }),
+        Err(error) => Err(declined(error)),
+    }
+}
+
+fn is_about_fields(status: &kube::core::Status) -> bool {
+    status.details.as_ref().is_some_and(|details| !details.causes.is_empty())
+}
+
+/// Asks for the deletion of an application; its controller then deletes what it made.
+pub(crate) async fn delete(client: &Client, namespace: &str, name: &str) -> Result<Deletion, Error> {
+    api(client, namespace).delete(name, &DeleteParams::background()).await.map_err(declined)?;
+    let message =
+        format!("the application {namespace}/{name} is being deleted, with the objects that it made");
+    Ok(Deletion { message })
+}
+
+/// A stored application as its author wrote it, without what is confidential.
+pub(crate) fn authored(mut application: Value) -> Value {
+    secrets::hide(&mut application);
+    let mut written = written_fields(&application);
+    if let Some(metadata) = written["metadata"].as_object_mut() {
+        for name in OF_SERVER {
+            metadata.remove(name);
+        }
+        metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));
+    }
+    written
+}
+
+/// What the server writes while an object is deleted.
+const OF_SERVER: [&str; 2] = ["deletionTimestamp", "deletionGracePeriodSeconds"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_author_wrote_neither_status_nor_bookkeeping() {
+        let stored = json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "status": {"status": "running"},
+            "metadata": {"name": "a", "namespace": "b", "uid": "c", "resourceVersion": "1", "generation": 2,
+                "managedFields": [], "finalizers": ["f"], "labels": {"d": "e"}, "deletionTimestamp": "now",
+                "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}},
+            "spec": {"components": [{"name": "c", "properties": {"kind": "Secret", "data": {"a": "b"}}}]},
+        });
+        let expected = json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+            "metadata": {"name": "a", "namespace": "b", "labels": {"d": "e"}},
+            "spec": {"components": [{"name": "c", "properties": {"kind": "Secret", "data": {"a": "(hidden)"}}}]},
+        });
+        assert_eq!(authored(stored), expected);
+    }
+}
