@@ -7,6 +7,8 @@ use crate::find::is_name;
 const LENGTH_AT_MOST: usize = 4096;
 /// More parameters than this are refused.
 const PARAMETERS_AT_MOST: usize = 32;
+/// Forms of types have a field for each parameter.
+const FIELDS_AT_MOST: usize = 300;
 
 /// Names and values, in their order.
 #[derive(Debug, Default)]
@@ -18,16 +20,18 @@ impl Query {
         if text.len() > LENGTH_AT_MOST {
             return Err(Error::BadRequest(format!("the query is longer than {LENGTH_AT_MOST} bytes")));
         }
-        Self::of_form(text)
+        Self::parts(text, PARAMETERS_AT_MOST)
     }
 
     /// Reads the fields of a form, whose length its reader limits.
     pub(crate) fn of_form(text: &str) -> Result<Self, Error> {
+        Self::parts(text, FIELDS_AT_MOST)
+    }
+
+    fn parts(text: &str, most: usize) -> Result<Self, Error> {
         let parts: Vec<&str> = text.split('&').filter(|part| !part.is_empty()).collect();
-        if parts.len() > PARAMETERS_AT_MOST {
-            return Err(Error::BadRequest(format!(
-                "the query has more than {PARAMETERS_AT_MOST} parameters"
-            )));
+        if parts.len() > most {
+            return Err(Error::BadRequest(format!("the query has more than {most} parameters")));
         }
         let read = |part: &str| {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));

@@ -31,6 +31,8 @@ pub(crate) enum Endpoint {
     DefinitionsPage,
     /// Page: the parameters of a type.
     DefinitionPage,
+    /// Page: a form for an application of a type.
+    NewPage,
     /// The style of the pages.
     Style,
     /// The script of the pages.
@@ -129,7 +131,7 @@ impl Endpoint {
     pub(crate) fn allow(self) -> &'static str {
         match self {
             Self::DryRun | Self::Plan | Self::DeployPage | Self::Steer | Self::SteerRollout => "POST",
-            Self::DryRunPage | Self::DeletePage | Self::WorkflowPage | Self::RolloutsPage => {
+            Self::DryRunPage | Self::DeletePage | Self::NewPage | Self::WorkflowPage | Self::RolloutsPage => {
                 "GET, HEAD, POST"
             }
             Self::Application => "GET, HEAD, PUT, DELETE",
@@ -169,7 +171,7 @@ const fn route(
 }
 
 /// Every path that is served.
-pub(crate) const ROUTES: [Route; 39] = [
+pub(crate) const ROUTES: [Route; 40] = [
     route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
     route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
     route(
@@ -228,6 +230,12 @@ pub(crate) const ROUTES: [Route; 39] = [
         "/namespaces/{namespace}/definitions/{kind}/{name}",
         &[],
         "Page: the parameters of a type",
+    ),
+    route(
+        Endpoint::NewPage,
+        "/namespaces/{namespace}/definitions/{kind}/{name}/new",
+        &[],
+        "Page: a form for an application of a component type",
     ),
     route(Endpoint::Style, "/assets/console.css", &[], "The style of the pages"),
     route(Endpoint::Script, "/assets/console.js", &[], "The script of the pages"),

@@ -17,6 +17,8 @@ mod deploy;
 mod dry_run;
 #[path = "console/explain.rs"]
 mod explain;
+#[path = "console/forms.rs"]
+mod forms;
 #[path = "console/logs.rs"]
 mod logs;
 #[path = "console/people.rs"]

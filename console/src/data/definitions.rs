@@ -17,6 +17,8 @@ use crate::error::Error;
 const PAGE: u32 = 500;
 /// Definitions that are listed.
 const DEFINITIONS_AT_MOST: usize = 5_000;
+/// The types of components, as paths have them.
+pub(crate) const COMPONENTS: &str = "componentdefinitions";
 /// The kinds that people name.
 const KINDS: [DefinitionKind; 5] = [
     DefinitionKind::Component,

@@ -7,6 +7,7 @@ pub(crate) mod deploy;
 pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod explain;
+pub(crate) mod form;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod plan;

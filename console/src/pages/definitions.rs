@@ -4,7 +4,8 @@ use vela_engine::parameters::Parameter;
 
 use super::frame::page;
 use super::html::Html;
-use crate::data::definitions::{Definition, DefinitionList, Described};
+use super::new_application::new_application_path;
+use crate::data::definitions::{COMPONENTS, Definition, DefinitionList, Described};
 use crate::query::encoded;
 
 /// The page of all types.
@@ -51,7 +52,11 @@ pub(crate) fn definition(described: &Described) -> String {
     let mut html = Html::new();
     html.raw("<p class=\"crumbs\"><a href=\"/definitions\">Types</a> / ").text(noun(&definition.kind));
     html.raw("</p><h1>").text(&definition.name).raw("</h1><p>").text(&definition.description);
-    html.raw("</p><h2>Parameters</h2>");
+    html.raw("</p>");
+    if definition.kind == COMPONENTS {
+        html.raw("<p>").link(&new_application_path(definition), "New application").raw("</p>");
+    }
+    html.raw("<h2>Parameters</h2>");
     if let Some(note) = &parameters.note {
         html.raw("<p>").text(note).raw("</p>");
     }

@@ -10,13 +10,16 @@ use vela_runtime::clock;
 
 use super::console::{Console, Inner};
 use super::send::{BoxError, Sent};
-use crate::answer::{Body, json};
+use crate::answer::{Body, html, json};
+use crate::data::definitions::{self, COMPONENTS, Described};
 use crate::data::deploy::{self, Deletion};
 use crate::data::dry_run::{DryRun, Finding};
+use crate::data::form::Filled;
 use crate::data::plan::{Plan, Planner, single};
 use crate::data::view::view;
 use crate::error::{Cause, Error};
 use crate::find::Names;
+use crate::pages::Written;
 use crate::query::Query;
 use crate::route::Write;
 use crate::{pages, submit};
@@ -54,6 +57,36 @@ impl Console {
             }
             Write::Delete => Ok(json(StatusCode::OK, &self.delete(namespace, name).await?)),
         }
+    }
+
+    /// The component type that a path names.
+    pub(super) async fn component(&self, names: &Names) -> Result<Described, Error> {
+        let (namespace, kind, name) = (names.get("namespace"), names.get("kind"), names.get("name"));
+        if kind != COMPONENTS {
+            return Err(Error::NotFound(format!(
+                "applications are made of {COMPONENTS}, and not of {kind:?}"
+            )));
+        }
+        definitions::get(&self.inner.client, namespace, kind, name).await
+    }
+
+    /// Makes a manifest of a form, and plans it.
+    pub(super) async fn new_application(&self, names: &Names, form: &Query) -> Result<Response<Body>, Error> {
+        let token = self.inner.access.form_token();
+        let described = self.component(names).await?;
+        let name = &described.definition.name;
+        let (filled, manifest) = Filled::read(form, name, &described.parameters.root.children)?;
+        let Some(manifest) = manifest else {
+            let page = pages::new_application(token, &described, &filled);
+            return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, page));
+        };
+        let manifest = serde_saphyr::to_string(&manifest)
+            .map_err(|error| Error::Unreadable(format!("the manifest cannot be written as YAML: {error}")))?;
+        let namespace = filled.text("namespace").to_owned();
+        let found = self.planned(&namespace, &manifest).await;
+        let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);
+        let written = Written { namespace, manifest };
+        Ok(html(status, pages::dry_run(token, &written, Some(&found), self.token_of_orders())))
     }
 
     pub(super) fn planner(&self) -> Planner<'_> {

@@ -5,6 +5,7 @@ use http::{Response, StatusCode};
 use super::console::{Console, Inner};
 use crate::answer::{Body, html, json, response, whole};
 use crate::data::applications::{Filter, PAGE, PAGE_AT_MOST};
+use crate::data::form::Filled;
 use crate::data::logs::{self, Wanted};
 use crate::data::tree::Tree;
 use crate::data::{Health, definitions, deploy, events, revisions};
@@ -146,6 +147,11 @@ impl Console {
                 page(pages::dry_run(self.inner.access.form_token(), &written, None, None))
             }
             Endpoint::Of2021(resource) => self.at_2021(resource, names).await,
+            Endpoint::NewPage => {
+                let described = self.component(names).await?;
+                let filled = Filled::new(&self.namespace_of_run(query)?);
+                page(pages::new_application(self.inner.access.form_token(), &described, &filled))
+            }
             Endpoint::EditPage => {
                 applications.listed().await?;
                 let authored = deploy::authored(applications.get(namespace, name)?);

@@ -79,6 +79,9 @@ impl Console {
             self.delete(names.get("namespace"), names.get("name")).await?;
             return see("/");
         }
+        if endpoint == Endpoint::NewPage {
+            return self.new_application(names, &form).await;
+        }
         let is_deployed = endpoint == Endpoint::DeployPage;
         match is_deployed {
             true => form.only(&["token", "namespace", "manifest", "resourceVersion"])?,

@@ -142,6 +142,7 @@ async fn every_page_keeps_the_rules_of_accessibility() {
             "/dry-run".to_owned(),
             "/definitions".to_owned(),
             "/namespaces/default/definitions/componentdefinitions/page".to_owned(),
+            "/namespaces/default/definitions/componentdefinitions/page/new".to_owned(),
             "/nowhere".to_owned(),
         ] {
             let (_, page) = cluster.text(&path).await;
