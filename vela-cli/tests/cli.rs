@@ -33,6 +33,8 @@ mod environments;
 mod errors;
 #[path = "cli/everyday.rs"]
 mod everyday;
+#[path = "cli/figures.rs"]
+mod figures;
 #[path = "cli/generated.rs"]
 mod generated;
 #[path = "cli/inside.rs"]

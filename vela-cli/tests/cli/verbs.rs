@@ -8,6 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use crate::{CommandOutput, PAGE, Person, site};
 
@@ -89,9 +90,12 @@ fn every_verb_of_kubevela_is_here_or_has_an_answer() {
 pub(crate) fn serve(answers: Vec<(&'static str, String)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("http://{}", listener.local_addr().unwrap());
+    let answers = Arc::new(answers);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            respond(stream.unwrap(), &answers);
+            // One client that reads slowly holds up no other.
+            let (stream, answers) = (stream.unwrap(), answers.clone());
+            std::thread::spawn(move || respond(stream, &answers));
         }
     });
     place
