@@ -103,6 +103,12 @@ impl Access {
         &self.secrets.form
     }
 
+    /// Refuses what does not carry it in its header.
+    pub(crate) fn has_header_token(&self, headers: &HeaderMap) -> Result<(), Error> {
+        let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
+        self.has_form_token(token.unwrap_or_default())
+    }
+
     /// Refuses what does not carry it.
     pub(crate) fn has_form_token(&self, given: &str) -> Result<(), Error> {
         match is_same(given, &self.secrets.form) {

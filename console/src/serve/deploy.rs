@@ -45,8 +45,7 @@ impl Console {
     {
         let access = &self.inner.access;
         access.same_origin(headers)?;
-        let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
-        access.has_form_token(token.unwrap_or_default())?;
+        access.has_header_token(headers)?;
         let (namespace, name) = (names.get("namespace"), names.get("name"));
         match write {
             Write::Deploy => {

@@ -36,8 +36,7 @@ impl Console {
         let access = &self.inner.access;
         access.same_origin(headers)?;
         if matches!(endpoint, Endpoint::DryRun | Endpoint::Plan | Endpoint::Steer | Endpoint::SteerRollout) {
-            let token = headers.get("x-csrf-token").and_then(|value| value.to_str().ok());
-            access.has_form_token(token.unwrap_or_default())?;
+            access.has_header_token(headers)?;
         }
         if endpoint == Endpoint::Steer {
             let written = self.steer(names, names.get("order"), query.text("step")).await?;

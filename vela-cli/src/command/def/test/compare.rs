@@ -1,6 +1,6 @@
 //! What a test expects, beside what was made → what is otherwise.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::file::{Expect, Test, is_named};
 use super::render::Made;
@@ -22,7 +22,7 @@ pub(super) fn objects(test: &Test, made: &Made) -> Vec<Fault> {
     let mut found = Vec::new();
     for (index, expected) in objects.iter().enumerate() {
         let at = format!("{}.expect.objects[{index}]", test.path);
-        let kind = expected.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let kind = expected["kind"].as_str().unwrap_or_default();
         let named = made.objects.iter().filter(|object| is_named(expected, object));
         // Of several, the one that comes closest is meant.
         let closest = named.map(|object| differences(expected, object, &at, kind)).min_by_key(Vec::len);
@@ -45,10 +45,10 @@ pub(super) fn objects(test: &Test, made: &Made) -> Vec<Fault> {
     found
 }
 
-fn differences(expected: &Map<String, Value>, object: &Value, at: &str, kind: &str) -> Vec<Fault> {
+fn differences(expected: &Value, object: &Value, at: &str, kind: &str) -> Vec<Fault> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let mut walk = Walk { title: format!("{kind} {name}"), at: at.to_owned(), wrong: Vec::new() };
-    walk.compare(&Value::Object(expected.clone()), Some(object), &mut String::new(), 0);
+    walk.compare(expected, Some(object), &mut String::new(), 0);
     walk.wrong
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Test {
     pub(super) namespace: String,
     /// Objects as the cluster has them, in part.
     #[serde(default)]
-    pub(super) live: Vec<Map<String, Value>>,
+    pub(super) live: Vec<Value>,
     #[serde(default)]
     pub(super) expect: Expect,
 }
@@ -61,10 +61,10 @@ pub(super) struct Test {
 pub(super) struct Expect {
     /// Each is a part of an object that is made.
     #[serde(default)]
-    pub(super) objects: Vec<Map<String, Value>>,
+    pub(super) objects: Vec<Value>,
     /// Each is a part of no object that is made.
     #[serde(default)]
-    pub(super) absent: Vec<Map<String, Value>>,
+    pub(super) absent: Vec<Value>,
     /// Texts that errors have.
     #[serde(default)]
     pub(super) errors: Vec<String>,
@@ -139,12 +139,9 @@ impl Test {
 }
 
 /// Is it the object that these fields name: by kind, and by API version, name and namespace where they are written?
-pub(super) fn is_named(fields: &Map<String, Value>, object: &Value) -> bool {
-    let is = |path: &str| {
-        let wanted = Value::Object(fields.clone()).pointer(path).cloned();
-        wanted.is_none_or(|wanted| object.pointer(path) == Some(&wanted))
-    };
-    ["/kind", "/apiVersion", "/metadata/name", "/metadata/namespace"].iter().all(|path| is(path))
+pub(super) fn is_named(fields: &Value, object: &Value) -> bool {
+    let is = |path: &&str| fields.pointer(path).is_none_or(|wanted| object.pointer(path) == Some(wanted));
+    ["/kind", "/apiVersion", "/metadata/name", "/metadata/namespace"].iter().all(is)
 }
 
 /// The file of definitions that a test file has its name of.

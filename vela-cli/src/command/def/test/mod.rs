@@ -11,7 +11,6 @@ use vela_engine::Document;
 use self::compare::Fault;
 use self::file::{Test, Tests};
 use self::render::{Made, Renderer};
-use super::files::judge as judge_definitions;
 use crate::args::{Recursive, TestDefinitions};
 use crate::error::{Error, Failure, Result};
 use crate::input;
@@ -67,19 +66,22 @@ fn run_file(path: &Path, filter: Option<&str>, counts: &mut Counts, screen: &mut
         if let Some(failure) = Failure::all(failures) {
             return Err(failure.at(path.display().to_string()));
         }
-        // What is wrong with a definition would be wrong in each of its tests.
-        let found = judge_definitions(&definitions)?.into_iter();
-        let broken = found.filter_map(|found| match found {
-            Ok(found) => found.has_errors().then(|| Failure::from(found)),
-            Err(failure) => Some(failure),
-        });
-        if let Some(failure) = Failure::all(broken.collect()) {
-            return Err(failure);
-        }
-        let renderer = Renderer::new(&definitions)?;
-        for test in chosen {
-            let made = block_on(renderer.made(test))?;
-            let wrong = judge(test, &made);
+        // One event loop for all: what reads the kinds lives in it.
+        let made = block_on(async {
+            let renderer = Renderer::new(&definitions)?;
+            // What is wrong with a definition would be wrong in each of its tests.
+            let faults = renderer.faults(&definitions).await?;
+            if faults.has_errors() {
+                return Err(faults.into());
+            }
+            let mut made = Vec::with_capacity(chosen.len());
+            for test in &chosen {
+                made.push(renderer.made(test).await);
+            }
+            Ok(made)
+        })?;
+        for (test, made) in chosen.iter().zip(&made) {
+            let wrong = judge(test, made);
             let verdict = if wrong.is_empty() { "ok   " } else { "FAIL " };
             screen.print(&format!("{verdict} {}: {}", path.display(), test.name))?;
             for fault in wrong.iter().take(MOST_FAULTS) {

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 use vela_engine::health::{self, ComponentHealth};
-use vela_engine::{ClusterVersion, Document, Observed, Templates, dry_run, graph};
+use vela_engine::{ClusterVersion, Diagnostics, Document, Observed, Templates, dry_run, graph};
 use vela_snapshot::{Files, Reader};
 
 use super::file::{Test, is_named};
 use crate::error::Result;
-use crate::offline::{self, NoCluster};
+use crate::offline::{self, NoCluster, RenderInputs};
 
 /// The definitions of one file, ready to be used many times.
 pub(super) struct Renderer {
@@ -44,33 +44,39 @@ impl Renderer {
         Ok(Self { reader, templates: Templates::default() })
     }
 
+    /// What admission would say about the definitions, beside each other.
+    pub(super) async fn faults(&self, definitions: &[Document]) -> Result<Diagnostics> {
+        let definitions: Vec<&Document> = definitions.iter().collect();
+        let unread = |error| offline::unread(None, error);
+        let inputs = RenderInputs::read(&self.reader, Vec::new(), &definitions, unread).await?;
+        Ok(inputs.faults(&self.templates))
+    }
+
     /// What the test makes, or the messages of what is wrong with it.
-    pub(super) async fn made(&self, test: &Test) -> Result<std::result::Result<Made, Vec<String>>> {
+    pub(super) async fn made(&self, test: &Test) -> std::result::Result<Made, Vec<String>> {
         let application = Document::from_object(test.application());
         let snapshot = self.reader.application(&test.namespace, &application).await;
         let snapshot = match snapshot {
             Ok(snapshot) => snapshot,
             // What is wrong with a definition is expected of some tests.
-            Err(error) => return Ok(Err(offline::unread(None, error).texts().to_vec())),
+            Err(error) => return Err(offline::unread(None, error).texts().to_vec()),
         };
         let rendered = dry_run::render(&application, &snapshot, &self.templates);
         let graph = match rendered.and_then(|rendered| rendered.strictly()).and_then(graph::graph) {
             Ok(graph) => graph,
             Err(found) => {
                 let errors = found.iter().filter(|finding| finding.is_error());
-                return Ok(Err(errors.map(ToString::to_string).collect()));
+                return Err(errors.map(ToString::to_string).collect());
             }
         };
         let objects: Vec<Value> = graph.objects().map(|object| object.object.clone()).collect();
         let mut observed = Observed::new();
         for object in &objects {
             let live = test.live.iter().filter(|live| is_named(live, object));
-            observed.insert(
-                live.fold(object.clone(), |object, live| merged(object, &Value::Object(live.clone()))),
-            );
+            observed.insert(live.fold(object.clone(), merged));
         }
         let health = health::component(&graph, 0, &observed, &self.templates);
-        Ok(Ok(Made { objects, health }))
+        Ok(Made { objects, health })
     }
 }
 
