@@ -20,6 +20,7 @@ use x509_cert::ext::pkix::SubjectKeyIdentifier;
 
 use super::error::AuthorityError;
 use super::jwt::JwtKey;
+use super::private_key;
 use super::texts::{BundleTexts, Validity};
 use crate::api::certificates;
 
@@ -78,11 +79,8 @@ impl Authority {
         let unusable = |key, expected| move |reason: String| AuthorityError::Text { key, reason, expected };
         let chain = certificates("issuer", texts.issuer.as_bytes())
             .map_err(|error| unusable("issuer.crt", "CERTIFICATE blocks in PEM")(error.to_string()))?;
-        let key = KeyPair::from_pem(&texts.issuer_key).map_err(|error| {
-            unusable("issuer.key", "one PRIVATE KEY block (PKCS#8); `openssl pkcs8 -topk8 -nodes` makes one")(
-                error.to_string(),
-            )
-        })?;
+        let key =
+            private_key::read(&texts.issuer_key).map_err(unusable("issuer.key", private_key::EXPECTED))?;
         let first = chain.first().map(AsRef::as_ref).unwrap_or_default();
         let unread =
             || unusable("issuer.crt", "the certificate of an authority")("it cannot be read".to_owned());

@@ -13,6 +13,7 @@ use x509_cert::der::Decode as _;
 use x509_cert::der::asn1::Any;
 
 use super::error::AuthorityError;
+use super::private_key;
 use super::texts::{BundleTexts, Validity};
 
 /// The keys of the Secret.
@@ -20,7 +21,6 @@ const KEY: &str = "jwt.key";
 const KEYS: &str = "jwks.json";
 /// Public keys that are published at once: the present one and some before it.
 const KEYS_AT_MOST: usize = 8;
-const EXPECTED_KEY: &str = "one PRIVATE KEY block (PKCS#8) of ECDSA P-256 or P-384, RSA or Ed25519";
 
 /// How tokens of sidecars are signed beside their certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +57,12 @@ pub(super) struct JwtKey {
 impl JwtKey {
     /// The key of a bundle, which needs one.
     pub(super) fn read(texts: &BundleTexts) -> Result<Self, AuthorityError> {
-        let unusable = |reason: String| AuthorityError::Text { key: KEY, reason, expected: EXPECTED_KEY };
+        let unusable =
+            |reason: String| AuthorityError::Text { key: KEY, reason, expected: private_key::EXPECTED };
         if texts.jwt_key.trim().is_empty() {
             return Err(unusable("it is missing".to_owned()));
         }
-        let key = KeyPair::from_pem(&texts.jwt_key).map_err(|error| unusable(error.to_string()))?;
+        let key = private_key::read(&texts.jwt_key).map_err(unusable)?;
         let (algorithm, width, mut public) =
             public(&key).ok_or_else(|| unusable("its algorithm is not one of JWTs".to_owned()))?;
         let id = thumbprint(&public);

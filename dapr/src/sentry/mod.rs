@@ -18,6 +18,7 @@ mod discovery;
 mod error;
 mod issuance;
 mod jwt;
+mod private_key;
 mod requester;
 mod service;
 mod store;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
@@ -132,6 +134,25 @@ async fn a_bundle_that_is_there_is_used_as_it_is() {
     assert_eq!(live(&replica), before);
     let (expired, key) = leaf(&issuer, -3, -1);
     assert!(!is_answered(&replica, &root.pem(), &expired, &key).await, "expired");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bundle_with_a_key_of_openssl_is_used_as_it_is() {
+    let server = server();
+    let root = root();
+    let key = KeyPair::from_pem(include_str!("../data/keys/ec.pem")).unwrap();
+    let params = authority(DnValue::Utf8String("their issuer".to_owned()), -1, 30);
+    let issuer = CertifiedIssuer::signed_by(params, key, &root).unwrap();
+    let mut theirs = secret(&json!({}), &root, &issuer);
+    // The same key as EC PRIVATE KEY, behind EC PARAMETERS.
+    theirs["data"]["issuer.key"] = STANDARD.encode(include_str!("../data/keys/ec-traditional.pem")).into();
+    put(&server, Method::POST, &theirs);
+    let replica = Replica::start(&server);
+    let pod = replica.pod("h1", "cart-0", &json!({"dapr.io/app-id": "cart"}));
+    let (chain, key) = issued(&replica, &pod).await;
+    assert!(chain.ends_with(&issuer.pem()));
+    assert!(is_answered(&replica, &root.pem(), &chain, &key).await);
+    assert_eq!(live(&replica)["data"], theirs["data"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

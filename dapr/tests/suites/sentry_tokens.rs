@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
+use num_bigint::BigUint;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsConnector;
 use tonic::Code;
@@ -80,6 +82,54 @@ fn in_der(signature: &[u8]) -> Vec<u8> {
     };
     let both = [number(&signature[..32]), number(&signature[32..])].concat();
     [vec![0x30, u8::try_from(both.len()).unwrap()], both].concat()
+}
+
+/// The claims of a token of RS256, verified by arithmetic alone: no code that signs here takes part.
+fn verified_by_arithmetic(token: &str, key: &Value) -> Value {
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap();
+    let number = |name: &str| BigUint::from_bytes_be(&bytes(key[name].as_str().unwrap()));
+    let (modulus, signature) = (number("n"), bytes(signature));
+    assert_eq!((signature.len(), modulus.bits()), (256, 2048));
+    let opened = BigUint::from_bytes_be(&signature).modpow(&number("e"), &modulus).to_bytes_be();
+    // PKCS#1 v1.5: 1, filling, 0, the name of SHA-256, the hash; the leading 0 is not part of a number.
+    let hash = Sha256::digest(signed);
+    let name = [0x30, 0x31, 0x30, 0x0d, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0, 4, 0x20];
+    let filling = vec![0xff; 255 - 1 - 1 - name.len() - hash.len()];
+    assert_eq!(opened, [&[1][..], &filling, &[0], &name, &hash].concat());
+    let (header, claims) = signed.split_once('.').unwrap();
+    let header: Value = serde_json::from_slice(&bytes(header)).unwrap();
+    assert_eq!((&header["alg"], &header["kid"]), (&json!("RS256"), &key["kid"]));
+    serde_json::from_slice(&bytes(claims)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_users_rsa_key_signs_tokens_that_others_verify() {
+    let server = server();
+    let made = Replica::start(&server);
+    let pod = made.pod("h1", "cart-1", &json!({"dapr.io/app-id": "cart"}));
+    made.anchors().await;
+    drop(made);
+    let mut published = Vec::new();
+    // In the form of `openssl genrsa` of OpenSSL 3, and in that of the releases before.
+    for key in [include_str!("../data/keys/rsa.pem"), include_str!("../data/keys/rsa-traditional.pem")] {
+        let put = json!({"data": {"jwt.key": STANDARD.encode(key)}});
+        assert_eq!(send(&server, Method::PATCH, SECRET, Some(&put)).0, 200);
+        let port = free_port();
+        let replica = Replica::signing(&server, jwts(port));
+        let (asked, _) = request("cart", "h1", token(AUDIENCE, &pod));
+        let signed = replica.sign(asked).await.unwrap().jwt.unwrap().value;
+        let (_, configuration) = document(&replica, port, "/oidc/.well-known/openid-configuration").await;
+        assert_eq!(configuration["id_token_signing_alg_values_supported"], json!(["RS256"]));
+        let (_, keys) = document(&replica, port, "/jwks.json").await;
+        let [only] = keys["keys"].as_array().unwrap().as_slice() else { panic!("{keys}") };
+        let names: Vec<&String> = only.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["alg", "e", "kid", "kty", "n", "use"], "nothing of the key itself is published");
+        assert_eq!(verified_by_arithmetic(&signed, only)["sub"], "spiffe://public/ns/h1/cart");
+        assert_eq!(secret_text(&secret(&server), "jwt.key"), key, "the key stays as the user wrote it");
+        published.push(only.clone());
+    }
+    assert_eq!(published[0], published[1]);
 }
 
 fn secret(server: &ApiServer) -> Value {
