@@ -18,6 +18,7 @@ mod suites {
     mod injector_live;
     pub(crate) mod lists;
     pub(crate) mod process;
+    mod real_daprd;
     mod rights;
     pub(crate) mod rights_bench;
     pub(crate) mod rollouts;

@@ -14,7 +14,7 @@ use vela_runtime::{Cache, Informer, Key};
 
 use super::message::{ListMessage, OBJECT_AT_MOST};
 use super::payloads::Payloads;
-use super::pending::Pending;
+use super::pending::{Before, Pending};
 use super::secret_data::SecretReader;
 use crate::resources::{SecretError, ServedKind, Viewer, payload, resolve, secrets_of};
 
@@ -123,17 +123,18 @@ impl Objects {
             let version = |one: &Option<Arc<DynamicObject>>| {
                 one.as_ref().and_then(|one| one.metadata.resource_version.clone())
             };
-            if version(&change.old) != version(&change.new) {
-                objects.secret_changed(&Key::of(secret));
+            let before = version(&change.old);
+            if before != version(&change.new) {
+                objects.secret_changed(&Key::of(secret), before.as_deref());
             }
         }));
         objects
     }
 
-    fn secret_changed(&self, secret: &Key) {
+    fn secret_changed(&self, secret: &Key, before: Option<&str>) {
         for served in self.kinds.values() {
             for object in served.by_secret.find(&secret.to_string()) {
-                served.streams.each(|pending| pending.secret_changed(&object));
+                served.streams.each(|pending| pending.secret_changed(&object, &secret.name, before));
             }
         }
     }
@@ -243,6 +244,18 @@ impl Objects {
             return self.payloads.get_or_write(object, || written(kind, object));
         }
         self.resolved(kind, object).await
+    }
+
+    /// The same as it was before, as far as it is remembered: nothing is read for it.
+    pub(super) fn payload_before(&self, kind: ServedKind, before: &Before) -> Option<Bytes> {
+        let Before { object, secrets: versions } = before;
+        let names = secrets_of(kind, object).ok()?;
+        if names.is_empty() {
+            return self.payloads.get_or_write(object, || written(kind, object)).ok();
+        }
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let secrets = self.secrets.remembered_before(namespace, names, versions)?;
+        written(kind, &resolve(kind, object, &secrets).ok()?).ok()
     }
 
     /// The object with its values of Secrets.

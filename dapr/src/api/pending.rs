@@ -2,7 +2,7 @@
 //! change. It is bounded by the number of objects, not by the number of changes, so a sidecar that reads slowly costs little and
 //! holds up no other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::api::DynamicObject;
@@ -38,8 +38,25 @@ struct Waiting {
     /// As the sidecar knows it.
     before: Option<Arc<DynamicObject>>,
     now: Option<Arc<DynamicObject>>,
-    /// A Secret that it takes a value from is another one since.
-    has_new_secret: bool,
+    secrets: SecretsBefore,
+}
+
+/// The Secrets of an object that changed since the sidecar was told of it, by name: the version that each had then, if it was there.
+pub(super) type SecretsBefore = BTreeMap<String, Option<String>>;
+
+/// An object as the sidecar was told of it.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) object: Arc<DynamicObject>,
+    pub(super) secrets: SecretsBefore,
+}
+
+/// What is to be sent.
+#[derive(Debug)]
+pub(super) struct Due {
+    pub(super) update: Update,
+    /// What an update is to be compared with: not every change is one to a sidecar.
+    pub(super) before: Option<Before>,
 }
 
 impl Pending {
@@ -66,7 +83,7 @@ impl Pending {
             Some(waiting) => waiting.now.clone_from(&change.new),
             None if is_seen => {
                 let (before, now) = (change.old.clone(), change.new.clone());
-                state.insert(key, Waiting { before, now, has_new_secret: false });
+                state.insert(key, Waiting { before, now, secrets: SecretsBefore::new() });
             }
             None => return,
         }
@@ -74,18 +91,22 @@ impl Pending {
         self.arrived.notify_one();
     }
 
-    /// A Secret that the object takes a value from changed.
-    pub(super) fn secret_changed(&self, object: &Arc<DynamicObject>) {
+    /// A Secret that the object takes a value from changed, and had this version before.
+    pub(super) fn secret_changed(&self, object: &Arc<DynamicObject>, secret: &str, version: Option<&str>) {
         if !self.viewer.sees(object) {
             return;
         }
         let key = Key::of(object);
         let mut state = self.state();
+        let before = (secret.to_owned(), version.map(str::to_owned));
         match state.objects.get_mut(&key) {
-            Some(waiting) => waiting.has_new_secret = true,
+            Some(waiting) => {
+                waiting.secrets.entry(before.0).or_insert(before.1);
+            }
             None => {
                 let known = Some(object.clone());
-                state.insert(key, Waiting { before: known.clone(), now: known, has_new_secret: true });
+                let secrets = SecretsBefore::from([before]);
+                state.insert(key, Waiting { before: known.clone(), now: known, secrets });
             }
         }
         drop(state);
@@ -93,7 +114,7 @@ impl Pending {
     }
 
     /// Waits for the object that changed first; what happened to it since, as one update, or two where another object took its place.
-    pub(super) async fn next(&self) -> Result<Vec<Update>, TooFarBehind> {
+    pub(super) async fn next(&self) -> Result<Vec<Due>, TooFarBehind> {
         loop {
             let found = {
                 let mut state = self.state();
@@ -127,16 +148,22 @@ impl State {
 }
 
 impl Waiting {
-    fn updates(self, viewer: &Viewer) -> Vec<Update> {
-        let Self { before, now, has_new_secret } = self;
+    fn updates(self, viewer: &Viewer) -> Vec<Due> {
+        let Self { before, now, secrets } = self;
         let change = Change { old: before, new: now, initial: false };
-        let found = updates(viewer, &change);
-        match change.new {
-            Some(object) if has_new_secret && found.is_empty() && viewer.sees(&object) => {
-                vec![Update { update_type: UpdateType::Updated, object }]
-            }
-            _ => found,
+        let mut found = updates(viewer, &change);
+        if let Some(object) = change.new.filter(|object| viewer.sees(object))
+            && found.is_empty()
+            && !secrets.is_empty()
+        {
+            found.push(Update { update_type: UpdateType::Updated, object });
         }
+        let mut before = change.old.map(|object| Before { object, secrets });
+        let due = |update: Update| Due {
+            before: if update.update_type == UpdateType::Updated { before.take() } else { None },
+            update,
+        };
+        found.into_iter().map(due).collect()
     }
 }
 
@@ -167,7 +194,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(found) = pending.next().now_or_never() {
             let version = |update: &Update| update.object.metadata.resource_version.clone().unwrap();
-            all.extend(found.unwrap().iter().map(|update| (update.update_type, version(update))));
+            all.extend(found.unwrap().iter().map(|Due { update, .. }| (update.update_type, version(update))));
         }
         all
     }
@@ -197,10 +224,14 @@ mod tests {
     fn a_new_secret_is_an_update_of_the_object() {
         let pending = pending();
         let known = object("a", "u", 1).unwrap();
-        pending.secret_changed(&known);
-        pending.secret_changed(&known);
-        assert_eq!(taken(&pending), [(Updated, "1".to_owned())]);
-        pending.secret_changed(&known);
+        pending.secret_changed(&known, "creds", Some("7"));
+        pending.secret_changed(&known, "creds", Some("8"));
+        let due = pending.next().now_or_never().unwrap().unwrap().remove(0);
+        assert_eq!(due.update.update_type, Updated);
+        // What the sidecar was told of last counts, not what was there between.
+        let expected = SecretsBefore::from([("creds".to_owned(), Some("7".to_owned()))]);
+        assert_eq!(due.before.unwrap().secrets, expected);
+        pending.secret_changed(&known, "creds", Some("9"));
         pending.changed(&change(Some(known), None));
         assert_eq!(taken(&pending), [(Deleted, "1".to_owned())]);
     }

@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use vela_runtime::cache::Watch;
 use vela_runtime::{Api, Cache, Informer, Key};
 
+use super::pending::SecretsBefore;
 use crate::resources::Secrets;
 
 /// Secrets whose data is remembered at most; beyond that all are forgotten and read again when they are needed.
@@ -19,12 +20,20 @@ type Data = Option<BTreeMap<String, String>>;
 /// One read, which all who need it wait for.
 type Read = Arc<OnceCell<Data>>;
 
+/// A Secret that was read.
+#[derive(Debug)]
+struct Remembered {
+    version: String,
+    read: Read,
+    /// The version before that: whether a change of the Secret is one to a sidecar shows by comparison.
+    former: Option<(String, Read)>,
+}
+
 /// The Secrets of the cluster.
 pub(super) struct SecretReader {
     client: kube::Client,
     names: Arc<Informer>,
-    /// By name, with the version that was read.
-    read: Mutex<HashMap<Key, (String, Read)>>,
+    read: Mutex<HashMap<Key, Remembered>>,
 }
 
 impl std::fmt::Debug for SecretReader {
@@ -66,23 +75,49 @@ impl SecretReader {
         Ok(secrets)
     }
 
-    fn remembered(&self) -> MutexGuard<'_, HashMap<Key, (String, Read)>> {
+    fn remembered(&self) -> MutexGuard<'_, HashMap<Key, Remembered>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of_version(&self, key: &Key, version: String) -> Read {
         let mut remembered = self.remembered();
-        match remembered.get(key) {
-            Some((known, read)) if *known == version => read.clone(),
-            _ => {
-                if remembered.len() >= REMEMBERED_AT_MOST {
-                    remembered.clear();
-                }
-                let read = Read::default();
-                remembered.insert(key.clone(), (version, read.clone()));
-                read
-            }
+        if let Some(known) = remembered.get(key).filter(|known| known.version == version) {
+            return known.read.clone();
         }
+        let former = remembered.remove(key).map(|known| (known.version, known.read));
+        if remembered.len() >= REMEMBERED_AT_MOST {
+            remembered.clear();
+        }
+        let read = Read::default();
+        remembered.insert(key.clone(), Remembered { version, read: read.clone(), former });
+        read
+    }
+
+    /// The Secrets as they were: in these versions, and those that are not named here as they are. Nothing where one was not read, or
+    /// is forgotten.
+    pub(super) fn remembered_before(
+        &self,
+        namespace: &str,
+        names: BTreeSet<String>,
+        versions: &SecretsBefore,
+    ) -> Option<Secrets> {
+        let mut secrets = Secrets::new();
+        for name in names {
+            let key = Key::new(namespace, name);
+            let version = match versions.get(&key.name) {
+                Some(before) => before.clone()?,
+                None => self.names.get(&key)?.metadata.resource_version.clone()?,
+            };
+            let remembered = self.remembered();
+            let known = remembered.get(&key)?;
+            let read = match &known.former {
+                _ if known.version == version => &known.read,
+                Some((former, read)) if *former == version => read,
+                _ => return None,
+            };
+            secrets.insert(key.name.clone(), read.get()?.clone()?);
+        }
+        Some(secrets)
     }
 
     async fn ask(&self, key: &Key) -> Result<Data, kube::Error> {

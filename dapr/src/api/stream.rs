@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::objects::{Objects, PayloadError, Registered, written};
+use super::pending::Due;
 use crate::protocol::ResourceEvent;
 use crate::resources::{ServedKind, Update, UpdateType};
 
@@ -19,7 +20,7 @@ struct Sender {
     kind: ServedKind,
     objects: Arc<Objects>,
     registered: Registered,
-    ready: VecDeque<Update>,
+    ready: VecDeque<Due>,
     stop: CancellationToken,
     has_ended: bool,
 }
@@ -45,8 +46,8 @@ impl Sender {
             return None;
         }
         loop {
-            while let Some(update) = self.ready.pop_front() {
-                match self.event(update).await {
+            while let Some(due) = self.ready.pop_front() {
+                match self.event(due).await {
                     Ok(Some(event)) => return Some(Ok(event)),
                     Ok(None) => {}
                     Err(status) => return Some(Err(status)),
@@ -68,9 +69,10 @@ impl Sender {
         }
     }
 
-    /// Nothing where the object cannot be given; that was said on it.
-    async fn event(&self, update: Update) -> Result<Option<ResourceEvent>, Status> {
-        let Update { update_type, object } = update;
+    /// Nothing where the object cannot be given, which was said on it, or where the sidecar would be given what it has: an HTTPEndpoint
+    /// that is told of again costs a restart of the whole sidecar.
+    async fn event(&self, due: Due) -> Result<Option<ResourceEvent>, Status> {
+        let Due { update: Update { update_type, object }, before } = due;
         let json = match self.objects.payload(self.kind, &object).await {
             Ok(json) => json,
             // It goes whatever it held.
@@ -88,6 +90,10 @@ impl Sender {
                 return Ok(None);
             }
         };
+        let known = before.and_then(|before| self.objects.payload_before(self.kind, &before));
+        if known.is_some_and(|known| known == json) {
+            return Ok(None);
+        }
         Ok(Some(ResourceEvent { json, r#type: update_type as i32 }))
     }
 }

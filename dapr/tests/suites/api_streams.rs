@@ -114,3 +114,38 @@ async fn each_recorded_step_is_the_same_to_each_sidecar() {
     }
     assert!(compared > 20, "{compared}");
 }
+
+/// Daprd 1.18 starts anew for each update of an HTTPEndpoint with a value of a Secret: it compares that with what it made of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_sidecars_do_not_see_is_no_update() {
+    let creds = secret("h1", "creds", &json!({"user": "YW5uYQ==", "other": "MQ=="}));
+    let header = json!({"name": "k", "secretKeyRef": {"name": "creds", "key": "user"}});
+    let endpoint = json!({
+        "apiVersion": "dapr.io/v1alpha1", "kind": "HTTPEndpoint",
+        "metadata": {"name": "outside", "namespace": "h1"},
+        "spec": {"baseUrl": "https://example.org", "headers": [header]},
+    });
+    let plain = component("h1", "plain", &json!({"name": "a", "value": "1"}));
+    let bench = Bench::with(true, &[creds.clone(), endpoint.clone(), plain.clone()]);
+    let mut sidecar = bench.sidecar("h1", "cart").await;
+    let mut endpoints = sidecar.http_endpoint_update(in_namespace("h1")).await.unwrap().into_inner();
+    let mut components = sidecar.component_update(in_namespace("h1")).await.unwrap().into_inner();
+    let listed = sidecar.list_http_endpoints(in_namespace("h1")).await.unwrap().into_inner();
+    assert_eq!(listed.json.len(), 1);
+    let user = |value: &str| json!({"data": {"user": value}});
+    bench.change(&creds, &user("YmVydGE="));
+    let (_, before) = next("a value that is used", &mut endpoints).await;
+    assert_eq!(before["spec"]["headers"][0]["value"], "YmVydGE=");
+    let applied =
+        json!({"metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}});
+    for object in [&endpoint, &plain, &creds] {
+        bench.change(object, &applied);
+    }
+    bench.change(&creds, &json!({"data": {"other": "Mg=="}}));
+    // The next update is one of the next value.
+    bench.change(&creds, &user("Y2xhcmE="));
+    let (_, now) = next("another value that is used", &mut endpoints).await;
+    assert_eq!(now["spec"]["headers"][0]["value"], "Y2xhcmE=");
+    bench.change(&plain, &json!({"spec": {"version": "v2"}}));
+    assert_eq!(next("another version", &mut components).await.1["spec"]["version"], "v2");
+}

@@ -149,7 +149,28 @@ impl Replica {
         jwts: Option<Jwts>,
         through: impl FnOnce(kube::Client) -> kube::Client,
     ) -> Self {
-        let (sentry_port, api_port) = (free_port(), free_port());
+        Self::at(server, (free_port(), free_port()), process, jwts, through)
+    }
+
+    /// The next process, after this one has ended, where sidecars look for it.
+    pub(crate) async fn next(mut self) -> Self {
+        self.stop.cancel();
+        within("the operator ends", &mut self.operator).await.unwrap().unwrap();
+        Self::at(&self.server, self.ports(), Process::default(), None, |client| client)
+    }
+
+    /// Where the sentry and the API of the operator answer.
+    pub(crate) fn ports(&self) -> (u16, u16) {
+        (self.sentry_port, self.api_port)
+    }
+
+    fn at(
+        server: &ApiServer,
+        (sentry_port, api_port): (u16, u16),
+        process: Process,
+        jwts: Option<Jwts>,
+        through: impl FnOnce(kube::Client) -> kube::Client,
+    ) -> Self {
         let (away, stop) = (Arc::<AtomicBool>::default(), Stop::new());
         let sentry = Sentry {
             address: ([127, 0, 0, 1], sentry_port).into(),
