@@ -1,6 +1,7 @@
 //! A real `daprd`, which takes this operator and its sentry for those of Dapr: `DAPRD` names the binary.
 //!
-//! Releases since 1.14 do; those before 1.17 load changes only by the feature `HotReload`, which the Configuration switches on.
+//! 1.16 and later; one before offers the token of a file that it is told of for another validator. Releases before 1.17 load changes only
+//! by the feature `HotReload`, which the Configuration switches on.
 
 use std::fs;
 use std::process::{Command, Stdio};
