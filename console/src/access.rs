@@ -25,6 +25,44 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
+/// Where browsers reach a proxy before a console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    /// With `://`.
+    scheme: &'static str,
+    /// With the port where it is not the usual one.
+    host: String,
+}
+
+impl PublicUrl {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Why this is no such address, and what would be.
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let wrong = || {
+            let url: String = url.chars().take(200).collect();
+            format!(
+                "{url:?} is not where browsers reach a proxy: write https://HOST or https://HOST:PORT, without a path"
+            )
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong())?;
+        // Browsers leave out the usual port.
+        let (scheme, usual) = match uri.scheme_str() {
+            Some("https") => ("https://", 443),
+            Some("http") => ("http://", 80),
+            _ => return Err(wrong()),
+        };
+        let authority = uri.authority().ok_or_else(wrong)?;
+        let host = match authority.port_u16() {
+            Some(port) if port != usual => format!("{}:{port}", authority.host()),
+            _ => authority.host().to_owned(),
+        };
+        let is_bare = uri.path() == "/" && uri.query().is_none() && !authority.as_str().contains('@');
+        if is_bare && !host.is_empty() { Ok(Self { scheme, host }) } else { Err(wrong()) }
+    }
+}
+
 /// Decides which requests are allowed.
 #[derive(Debug)]
 pub struct Access {
@@ -32,6 +70,7 @@ pub struct Access {
     used: AtomicBool,
     cookie: String,
     hosts: Vec<String>,
+    public: Option<PublicUrl>,
     /// Every request belongs to the session: its user was let in before.
     is_entered: bool,
 }
@@ -53,8 +92,22 @@ impl Access {
             used: AtomicBool::new(false),
             cookie: format!("vela-console-{port}"),
             hosts,
+            public: None,
             is_entered: false,
         }
+    }
+
+    /// Also answers to the name of a proxy before it, and takes orders from pages that browsers have from there.
+    #[must_use]
+    pub fn reached_at(mut self, url: PublicUrl) -> Self {
+        self.public = Some(url);
+        self
+    }
+
+    /// The names that it answers to, as messages list them.
+    fn names(&self) -> String {
+        let public = self.public.iter().map(|url| &url.host);
+        self.hosts.iter().chain(public).map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 
     /// Lets in every request of one user, who was let in by a token; `key` tells users apart, so that no other knows
@@ -65,27 +118,31 @@ impl Access {
         let form = form.iter().map(|byte| format!("{byte:02x}")).collect();
         // Nothing is the same as an empty secret.
         let secrets = Secrets { link: String::new(), session: String::new(), form };
-        let (cookie, hosts) = (self.cookie.clone(), self.hosts.clone());
-        Self { secrets, used: AtomicBool::new(true), cookie, hosts, is_entered: true }
+        let (cookie, hosts, public) = (self.cookie.clone(), self.hosts.clone(), self.public.clone());
+        Self { secrets, used: AtomicBool::new(true), cookie, hosts, public, is_entered: true }
     }
 
     /// Refuses a foreign name for this address (DNS rebinding).
     pub(crate) fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
         let asked = uri.authority().map(|authority| authority.as_str()).or(header).unwrap_or_default();
-        if self.hosts.iter().any(|host| host.eq_ignore_ascii_case(asked)) {
+        let mut hosts = self.hosts.iter().chain(self.public.iter().map(|url| &url.host));
+        if hosts.any(|host| host.eq_ignore_ascii_case(asked)) {
             return Ok(());
         }
         let asked = asked.chars().take(100).collect();
-        Err(Error::WrongHost { asked, expected: self.hosts.join(", ") })
+        Err(Error::WrongHost { asked, expected: self.names() })
     }
 
     /// Refuses what a page of another site made a browser send.
     pub(crate) fn same_origin(&self, headers: &HeaderMap) -> Result<(), Error> {
         let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let is_own = |origin: &str| {
-            let host = origin.strip_prefix("http://");
-            host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
+            let own = self.hosts.iter().map(|host| ("http://", host));
+            let mut own = own.chain(self.public.iter().map(|url| (url.scheme, &url.host)));
+            own.any(|(scheme, host)| {
+                origin.strip_prefix(scheme).is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+            })
         };
         let is_foreign = text("origin").is_some_and(|origin| !is_own(origin))
             || text("sec-fetch-site").is_some_and(|site| site != "same-origin");
@@ -93,7 +150,7 @@ impl Access {
             false => Ok(()),
             true => Err(Error::ForeignRequest(format!(
                 "the request comes from another site; send it from a page of {}",
-                self.hosts.join(", ")
+                self.names()
             ))),
         }
     }
@@ -147,7 +204,7 @@ impl Access {
 }
 
 /// Compares without telling by its time how much is right; nothing is never right.
-fn is_same(given: &str, expected: &str) -> bool {
+pub(crate) fn is_same(given: &str, expected: &str) -> bool {
     let differences = given.bytes().zip(expected.bytes()).fold(0, |found, (a, b)| found | (a ^ b));
     !expected.is_empty() && given.len() == expected.len() && differences == 0
 }
@@ -192,6 +249,31 @@ mod tests {
         }
         assert!(access.host(&Uri::from_static("/"), &HeaderMap::new()).is_err());
     }
+
+    #[test]
+    fn a_proxy_before_it_has_a_name_and_an_origin() {
+        let url = PublicUrl::parse("https://vela.example:443/").unwrap();
+        let access = access().reached_at(url).of_user(b"jane");
+        let sent = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            headers
+        };
+        for host in ["vela.example", "VELA.example", "127.0.0.1:8080"] {
+            assert!(access.host(&Uri::from_static("/"), &sent("host", host)).is_ok(), "{host}");
+        }
+        assert!(access.host(&Uri::from_static("/"), &sent("host", "vela.example:80")).is_err());
+        assert!(access.same_origin(&sent("origin", "https://vela.example")).is_ok());
+        for origin in ["http://vela.example", "https://vela.example.evil", "https://evil.example", "null"] {
+            assert!(access.same_origin(&sent("origin", origin)).is_err(), "{origin}");
+        }
+        for url in
+            ["vela.example", "ftp://a", "https://a/b", "https://a?b", "https://u@a", "https://", "a b", ""]
+        {
+            assert!(PublicUrl::parse(url).unwrap_err().contains("https://HOST"), "{url}");
+        }
+    }
+
     #[test]
     fn what_another_site_sends_is_refused() {
         let access = access();

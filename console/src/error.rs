@@ -31,6 +31,40 @@ pub(crate) enum Error {
         "this console answers users of its cluster: send the token of one, as `Authorization: Bearer TOKEN`"
     )]
     NoToken,
+    /// The request does not come from the proxy that names users.
+    #[error(
+        "this console answers only requests of its authenticating proxy, which proves itself by a secret; open the address of \
+         the proxy, or let the proxy send the secret of --proxy-secret-file"
+    )]
+    NotFromProxy,
+    /// A proxy names a user or a group of Kubernetes itself.
+    #[error(
+        "{0:?} is a name of Kubernetes itself, for which this console does not act; let the proxy name people, or start \
+         `vela dashboard` with --allow-system-users"
+    )]
+    Reserved(String),
+    /// The account of the console may not act for a user.
+    #[error(
+        "the account of this console may not act for {user:?}: {said}; ask an administrator for the rule {{apiGroups: [\"\"], \
+         resources: [users, groups], verbs: [impersonate]}} in a ClusterRole of that account"
+    )]
+    MayNotActFor {
+        /// The user.
+        user: String,
+        /// What the cluster said.
+        said: String,
+    },
+    /// The cluster took a request in the name of one user as one of another.
+    #[error(
+        "the cluster took what this console asked for {user:?} as asked by {taken:?}, so nothing is shown; let what stands \
+         before the API server pass the headers Impersonate-User and Impersonate-Group on, and use Kubernetes 1.28 or newer"
+    )]
+    NotImpersonated {
+        /// The user.
+        user: String,
+        /// As whom the cluster answered.
+        taken: String,
+    },
     /// More users are served than there is room for.
     #[error("{0} users are served at once, and no more are let in; try again in a moment")]
     TooManyPeople(usize),
@@ -143,15 +177,27 @@ impl Error {
         move |source| Self::Cluster { what, source }
     }
 
+    /// Whether the API server or the proxy's headers say that this user is not let in.
+    pub(crate) fn is_refusal(&self) -> bool {
+        let is_stranger = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&self.status());
+        is_stranger || matches!(self, Self::NotImpersonated { .. })
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Self::NoSession | Self::NoToken | Self::UsedToken => StatusCode::UNAUTHORIZED,
+            Self::NoSession | Self::NoToken | Self::UsedToken | Self::NotFromProxy => {
+                StatusCode::UNAUTHORIZED
+            }
+            Self::NotImpersonated { .. } => StatusCode::BAD_GATEWAY,
             Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::ForeignRequest(_) | Self::ReadOnly | Self::OutOfReach(_) | Self::MissingRule { .. } => {
-                StatusCode::FORBIDDEN
-            }
+            Self::ForeignRequest(_)
+            | Self::ReadOnly
+            | Self::OutOfReach(_)
+            | Self::Reserved(_)
+            | Self::MayNotActFor { .. }
+            | Self::MissingRule { .. } => StatusCode::FORBIDDEN,
             Self::Refused(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`Door`] is the tower service that [`Server`] serves on a loopback port: of a [`Console`] over one kube client, or of
-//! [`People`] over the client of each user who brings a token. A console reads what the client it was given may read; a dry
+//! [`People`] over the client of each user who brings a token, or whom a [`Proxy`] names. A console reads what the client it was given may read; a dry
 //! run takes a manifest and writes nothing. Only with a field manager in its [`Options`] does it write: applications, as
 //! `vela up` writes them, and what a user orders a workflow or a rollout to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the console
 //! has none of its own. It neither asks for the content of Secrets nor shows it.
@@ -23,6 +23,7 @@ mod find;
 mod identity;
 mod openapi;
 mod pages;
+mod proxy;
 mod query;
 mod route;
 mod routes_2021;
@@ -32,6 +33,7 @@ mod stream;
 mod submit;
 mod text;
 
-pub use access::{Access, Secrets};
+pub use access::{Access, PublicUrl, Secrets};
+pub use proxy::{Proxy, ProxyHeaders};
 pub use serve::{Audit, Console, Door, Options, People};
 pub use server::Server;

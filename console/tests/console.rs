@@ -25,6 +25,8 @@ mod logs;
 mod people;
 #[path = "console/plan.rs"]
 mod plan;
+#[path = "console/proxy.rs"]
+mod proxy;
 #[path = "console/refusals.rs"]
 mod refusals;
 #[path = "console/rollouts.rs"]

@@ -1,4 +1,4 @@
-//! Whom a server lets in: the browser with its link, or users with tokens of their own.
+//! Whom a server lets in: the browser with its link, or users with rights of their own.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,8 +17,8 @@ use crate::answer::Body;
 pub enum Door {
     /// One console, for the browser with its link.
     Link(Console),
-    /// A console for each user who brings a token of the cluster.
-    Token(People),
+    /// A console for each user who brings a token of the cluster, or whom a proxy names.
+    People(People),
 }
 
 impl From<Console> for Door {
@@ -29,7 +29,7 @@ impl From<Console> for Door {
 
 impl From<People> for Door {
     fn from(people: People) -> Self {
-        Self::Token(people)
+        Self::People(people)
     }
 }
 
@@ -38,7 +38,7 @@ impl Door {
     pub async fn close(&self) {
         match self {
             Self::Link(console) => console.close().await,
-            Self::Token(people) => people.close().await,
+            Self::People(people) => people.close().await,
         }
     }
 }
@@ -61,7 +61,7 @@ where
         let (parts, body) = request.into_parts();
         match self.clone() {
             Self::Link(console) => Box::pin(async move { Ok(console.respond(&parts, body).await) }),
-            Self::Token(people) => Box::pin(async move { Ok(people.respond(&parts, body).await) }),
+            Self::People(people) => Box::pin(async move { Ok(people.respond(&parts, body).await) }),
         }
     }
 }

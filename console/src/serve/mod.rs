@@ -9,6 +9,7 @@ mod read;
 mod read_2021;
 mod respond;
 mod send;
+mod visitor;
 
 use std::time::Duration;
 

@@ -1,54 +1,49 @@
-//! A console for each user who brings a bearer token: all that it reads and writes goes to the API server with that token,
-//! and nothing with the account of the console itself.
+//! A console for each user who brings a bearer token, or whom a proxy names: all that it reads and writes goes to the API
+//! server with that token or in that name, and nothing with the rights of the console itself.
 //!
-//! The API server judges a token: it is asked for the name of the user when a token comes first, and again every minute.
-//! What is kept of a token is its hash and the client that sends it.
+//! The API server judges a user: it is asked for the name when one comes first, and again every minute. What is kept of a
+//! token is its hash and the client that sends it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::Response;
 use http::request::Parts;
-use http::{HeaderMap, Response, header};
 use kube::Client;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use vela_runtime::impersonation::ImpersonatingClients;
 
 use super::console::{Console, Options, Places};
 use super::read::asset;
 use super::respond::{is_asset, respond};
 use super::send::{BoxError, Sent};
+use super::visitor::{Key, Visitor, Way};
 use crate::access::Access;
 use crate::answer::Body;
 use crate::error::Error;
 use crate::find::find;
-use crate::identity::{self, Identity};
+use crate::identity::Identity;
+use crate::proxy::Proxy;
 use crate::route::Endpoint;
 
 /// Users at once: each has a watch of the applications.
 const PEOPLE: usize = 32;
-/// Tokens that the API server is asked about at once.
+/// Users that the API server is asked about at once.
 const REVIEWS: usize = 16;
-/// The API server is asked again whether a token holds.
+/// The API server is asked again whether a user is let in.
 const REVIEW_EVERY: Duration = Duration::from_secs(60);
 /// What was listed with the rights of a user is listed anew after this: rights may have been taken.
 const LIST_EVERY: Duration = Duration::from_secs(600);
-/// Longer tokens are not meant well.
-const TOKEN_AT_MOST: usize = 16 * 1024;
 
-type Key = [u8; 32];
-
-/// Makes the client that sends a token, and has no other account.
-type Connect = dyn Fn(&str) -> Result<Client, String> + Send + Sync;
-
-/// A console for each user who brings a token of the cluster.
+/// A console for each user who brings a token of the cluster, or whom a proxy names.
 #[derive(Clone)]
 pub struct People {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    connect: Box<Connect>,
+    way: Way,
     options: Options,
     access: Access,
     places: Places,
@@ -79,8 +74,19 @@ impl People {
         options: Options,
         access: Access,
     ) -> Self {
+        Self::by(Way::Token(Box::new(connect)), options, access)
+    }
+
+    /// Serves each user whom the proxy names, by requests in the name of that user that go through `client`. The account of
+    /// the client needs only the right to impersonate these users and groups; it must not act for another one itself.
+    pub fn behind(proxy: Proxy, client: Client, options: Options, access: Access) -> Self {
+        let clients = ImpersonatingClients::new(client, PEOPLE);
+        Self::by(Way::Proxy(Box::new(proxy), clients), options, access)
+    }
+
+    fn by(way: Way, options: Options, access: Access) -> Self {
         let (places, reviews, known) = (Places::default(), Semaphore::new(REVIEWS), Mutex::default());
-        let shared = Shared { connect: Box::new(connect), options, access, places, reviews, known };
+        let shared = Shared { way, options, access, places, reviews, known };
         Self { shared: Arc::new(shared) }
     }
 
@@ -103,7 +109,7 @@ impl People {
         }
     }
 
-    /// Lets in a user whom the API server knows by the token.
+    /// Lets in a user whom the API server knows.
     async fn enter(&self, parts: &Parts) -> Result<Entered, Error> {
         self.shared.access.host(&parts.uri, &parts.headers)?;
         let endpoint = find(parts.uri.path()).ok().map(|(route, _)| route.endpoint);
@@ -112,28 +118,27 @@ impl People {
             return Ok(Entered::Asset(asset(endpoint)));
         }
         if endpoint == Some(Endpoint::Enter) {
-            return Err(Error::NotFound("there is no link to this console; send a token instead".to_owned()));
+            let instead = self.shared.way.instead_of_link();
+            return Err(Error::NotFound(format!("there is no link to this console; {instead}")));
         }
-        let token = token(&parts.headers)?;
-        self.console(token).await.map(Entered::Console)
+        let visitor = self.shared.way.visitor(&parts.headers)?;
+        self.console(&visitor).await.map(Entered::Console)
     }
 
-    /// The console of the user with this token.
-    async fn console(&self, token: &str) -> Result<Console, Error> {
-        let (key, now): (Key, _) = (Sha256::digest(token).into(), Instant::now());
+    /// The console of this user.
+    async fn console(&self, visitor: &Visitor<'_>) -> Result<Console, Error> {
+        let (key, now) = (visitor.key, Instant::now());
         if let Some(console) = self.known(&key, now) {
             return Ok(console);
         }
         let Ok(_place) = self.shared.reviews.try_acquire() else {
             return Err(Error::TooManyPeople(REVIEWS));
         };
-        let client = (self.shared.connect)(token)
-            .map_err(|why| Error::Unreadable(format!("the token cannot be used: {why}")))?;
-        match identity::ask(&client).await {
-            Ok(name) => self.admit(key, client, name, now).await,
+        match self.shared.way.client(visitor).await {
+            Ok((client, name)) => self.admit(key, client, name, now).await,
             Err(error) => {
-                // A user whose token is refused is let in no longer; a cluster that is away says nothing about a token.
-                if [401, 403].contains(&error.status().as_u16()) {
+                // A user who is refused is let in no longer; a cluster that is away says nothing about a user.
+                if error.is_refusal() {
                     self.forget(&key).await;
                 }
                 Err(error)
@@ -141,7 +146,7 @@ impl People {
         }
     }
 
-    /// Of a user whose token was judged a moment ago.
+    /// Of a user who was judged a moment ago.
     fn known(&self, key: &Key, now: Instant) -> Option<Console> {
         let mut all = self.lock();
         let person = all.iter_mut().find(|person| person.key == *key)?;
@@ -202,45 +207,4 @@ impl People {
 enum Entered {
     Asset(Response<Body>),
     Console(Console),
-}
-
-/// The bearer token of a request.
-fn token(headers: &HeaderMap) -> Result<&str, Error> {
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (given.next(), given.next()) else { return Err(Error::NoToken) };
-    let value = value.to_str().map_err(|_| Error::NoToken)?;
-    let (scheme, token) = value.split_once(' ').ok_or(Error::NoToken)?;
-    let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
-    let is_token = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && is_plain;
-    if is_token && token.len() <= TOKEN_AT_MOST { Ok(token) } else { Err(Error::NoToken) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_read_from_one_bearer_header() {
-        let of = |values: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(header::AUTHORIZATION, value.parse().unwrap());
-            }
-            token(&headers).map(str::to_owned).ok()
-        };
-        assert_eq!(of(&["Bearer abc"]).as_deref(), Some("abc"));
-        assert_eq!(of(&["bearer abc"]).as_deref(), Some("abc"));
-        let long = format!("Bearer {}", "a".repeat(TOKEN_AT_MOST + 1));
-        for wrong in [
-            &[][..],
-            &["Bearer"],
-            &["Bearer "],
-            &["Basic abc"],
-            &["Bearer a b"],
-            &[&long],
-            &["Bearer a", "Bearer b"],
-        ] {
-            assert_eq!(of(wrong), None, "{wrong:?}");
-        }
-    }
 }

@@ -51,7 +51,7 @@ fn client(service: &ApiService, token: &str, asked: &Asked) -> Client {
     Client::new(answering, "default")
 }
 
-fn failed(code: u16, message: &str) -> Value {
+pub(crate) fn failed(code: u16, message: &str) -> Value {
     let reason = if code == 401 { "Unauthorized" } else { "Forbidden" };
     json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "message": message,
         "reason": reason, "code": code})
@@ -102,8 +102,12 @@ impl Served {
 #[tokio::test]
 async fn without_a_token_nothing_is_read() {
     let served = Served::new().await;
-    for headers in [&[][..], &[("authorization", "Basic of-ann")], &[("cookie", "vela-console-8080=session")]]
-    {
+    for headers in [
+        &[][..],
+        &[("authorization", "Basic of-ann")],
+        &[("cookie", "vela-console-8080=session")],
+        &[("x-forwarded-user", "ann"), ("impersonate-user", "ann")],
+    ] {
         for path in ["/", LIST, SHOP, "/api/envs", "/nowhere"] {
             let (status, said) = served.ask(Method::GET, path, headers).await;
             assert!(status == 401 && said.contains("Authorization: Bearer"), "{path}: {status} {said}");

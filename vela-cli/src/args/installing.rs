@@ -1,5 +1,6 @@
 //! The words of `vela dashboard`, `vela install` and `vela uninstall`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -21,6 +22,31 @@ pub(crate) struct Dashboard {
     /// Who is let in, and with whose rights
     #[arg(long, value_enum, default_value_t = Auth::Link)]
     pub(crate) auth: Auth,
+    #[command(flatten)]
+    pub(crate) proxy: AuthProxy,
+}
+
+/// The proxy of `--auth oidc-proxy`.
+#[derive(Debug, Default, PartialEq, Eq, Args)]
+pub(crate) struct AuthProxy {
+    /// File with the secret that the proxy sends with each request
+    #[arg(long, value_name = "FILE", help_heading = "With --auth oidc-proxy")]
+    pub(crate) proxy_secret_file: Option<PathBuf>,
+    /// Header with that secret (X-Vela-Proxy-Secret)
+    #[arg(long, value_name = "HEADER", help_heading = "With --auth oidc-proxy")]
+    pub(crate) proxy_secret_header: Option<String>,
+    /// Header with the name of the user (X-Forwarded-User)
+    #[arg(long, value_name = "HEADER", help_heading = "With --auth oidc-proxy")]
+    pub(crate) user_header: Option<String>,
+    /// Header with the groups, separated by commas (X-Forwarded-Groups)
+    #[arg(long, value_name = "HEADER", help_heading = "With --auth oidc-proxy")]
+    pub(crate) groups_header: Option<String>,
+    /// Where browsers reach the proxy: https://HOST
+    #[arg(long, value_name = "URL", help_heading = "With --auth oidc-proxy")]
+    pub(crate) public_url: Option<String>,
+    /// Also act for users and groups of Kubernetes itself (`system:`)
+    #[arg(long, help_heading = "With --auth oidc-proxy")]
+    pub(crate) allow_system_users: bool,
 }
 
 /// Whom a console lets in.
@@ -28,8 +54,12 @@ pub(crate) struct Dashboard {
 pub(crate) enum Auth {
     /// The browser that opens the link first; with the rights of this kubeconfig
     Link,
+    /// The same, and never for the sandbox
+    Kubeconfig,
     /// Each user of the cluster who sends a bearer token; with the rights of that token
     Token,
+    /// Each user whom an authenticating proxy names; with the rights of that user, by impersonation
+    OidcProxy,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ pub(crate) use self::files::{Delete, Kustomize, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
-pub(crate) use self::installing::{Auth, Dashboard, Grant, Install, Uninstall};
+pub(crate) use self::installing::{Auth, AuthProxy, Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};

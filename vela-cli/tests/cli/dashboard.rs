@@ -125,9 +125,70 @@ fn a_console_for_changes_resumes_a_workflow() {
 }
 
 #[test]
-fn a_sandbox_refuses_tokens_of_users() {
+fn a_sandbox_has_no_users_of_its_own() {
     let person = Person::new();
-    person.types(&["dashboard", "--sandbox", "--auth", "token"]).fails(1, &["one user", "--kubeconfig"]);
+    let file = person.write("secret", SECRET);
+    for words in [
+        &["--auth", "token"][..],
+        &["--auth", "kubeconfig"],
+        &["--auth", "oidc-proxy", "--proxy-secret-file", &file],
+    ] {
+        let all = [&["dashboard", "--sandbox"], words].concat();
+        person.types(&all).fails(1, &["one user", "--kubeconfig"]);
+    }
+}
+
+const SECRET: &str = "0123456789abcdef0123456789abcdef\n";
+
+#[test]
+fn a_proxy_that_could_be_anybody_is_refused() {
+    let person = Person::new();
+    let (short, good) = (person.write("short", "abc"), person.write("good", SECRET));
+    let proxy = ["dashboard", "--auth", "oidc-proxy"];
+    for (words, said) in [
+        (&[][..], "--proxy-secret-file"),
+        (&["--proxy-secret-file", "nowhere"], "nowhere"),
+        (&["--proxy-secret-file", &short], "openssl"),
+        (&["--proxy-secret-file", &good, "--user-header", "x-forwarded-groups"], "three names"),
+        (&["--proxy-secret-file", &good, "--public-url", "vela.example"], "https://HOST"),
+    ] {
+        person.types(&[&proxy, words].concat()).fails(1, &[said]);
+    }
+    let unused = ["dashboard", "--sandbox", "--user-header", "x-user"];
+    person.types(&unused).fails(1, &["--auth oidc-proxy"]);
+}
+
+#[test]
+fn a_cluster_that_ignores_the_user_shows_nothing() {
+    let person = Person::new();
+    // The embedded API server has one user, and takes no other name.
+    let cluster = crate::controller::Cluster::new(&person);
+    let (out, err) = (person.path("out"), person.path("err"));
+    let secret = person.write("secret", SECRET);
+    let words = [
+        "dashboard",
+        "--auth",
+        "oidc-proxy",
+        "--proxy-secret-file",
+        &secret,
+        "--kubeconfig",
+        &cluster.kubeconfig,
+    ];
+    let mut command = person.command(&words);
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+    let _console = Process::from(command.spawn().unwrap());
+    let printed = || std::fs::read_to_string(&out).unwrap();
+    until("it prints its address", || printed().ends_with('\n'));
+    let printed = printed();
+    let address = printed.trim().strip_prefix("http://").unwrap();
+    let list = "GET /api/v1/applications";
+    let refused = ask(address, list, "", "X-Forwarded-User: jane\r\n");
+    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("--proxy-secret-file"), "{refused}");
+    let headers = format!("X-Forwarded-User: jane\r\nX-Vela-Proxy-Secret: {}\r\n", SECRET.trim());
+    let refused = ask(address, list, "", &headers);
+    assert!(refused.starts_with("HTTP/1.1 502") && refused.contains("Impersonate-User"), "{refused}");
+    let said = std::fs::read_to_string(&err).unwrap();
+    assert!(said.contains("has to come from the proxy") && !said.contains(SECRET.trim()), "{said}");
 }
 
 #[test]
