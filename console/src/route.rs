@@ -403,7 +403,7 @@ impl Write {
     /// Its parameters behind `?`.
     pub(crate) fn query(self) -> &'static [&'static str] {
         match self {
-            Self::Deploy => &["resourceVersion"],
+            Self::Deploy => &["resourceVersion", "contentHash"],
             Self::Delete => &[],
         }
     }

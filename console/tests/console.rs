@@ -13,6 +13,8 @@ mod clients;
 mod cluster;
 #[path = "console/deploy.rs"]
 mod deploy;
+#[path = "console/deploy_races.rs"]
+mod deploy_races;
 #[path = "console/dry_run.rs"]
 mod dry_run;
 #[path = "console/explain.rs"]

@@ -1,15 +1,17 @@
 //! Writes an application as its author wrote it, by server-side apply and by the field manager of `vela up`, or deletes it.
-//! It is written only over the version that was seen.
+//! It is written only over the version that was seen, or over a later one in which only the controller wrote.
 
 use kube::Client;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use vela_engine::Document;
 use vela_engine::preview::written_fields;
-use vela_runtime::{Api, ownership};
+use vela_runtime::{Api, over_conflicts, ownership};
 
+use crate::access::is_same;
 use crate::data::applications::{resource, to_json};
 use crate::data::secrets;
 use crate::error::Error;
@@ -19,6 +21,44 @@ use crate::error::Error;
 pub(crate) struct Deletion {
     /// What happens now.
     pub(crate) message: String,
+}
+
+/// The application that a plan compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    /// Its resourceVersion; empty where there was none.
+    pub(crate) version: &'a str,
+    /// The hash of what people wrote of it; empty where there was none, or where a program does not send it.
+    pub(crate) content_hash: &'a str,
+    /// The secret of the hash.
+    pub(crate) key: &'a str,
+}
+
+impl Seen<'_> {
+    fn is_none(&self) -> bool {
+        self.version.is_empty() && self.content_hash.is_empty()
+    }
+
+    /// Whether the stored application is still what people wrote then.
+    fn is(&self, found: &DynamicObject) -> bool {
+        found.metadata.resource_version.as_deref() == Some(self.version)
+            || is_same(self.content_hash, &content_hash(self.key, &to_json(found)))
+    }
+}
+
+/// The hash of what people write of an application: its spec, labels and annotations, and that it is this one and stays. With
+/// a secret, so that the hash does not give the content away.
+pub(crate) fn content_hash(key: &str, application: &Value) -> String {
+    let metadata = &application["metadata"];
+    let content = json!([
+        metadata["uid"],
+        metadata["deletionTimestamp"],
+        metadata["labels"],
+        metadata["annotations"],
+        application["spec"],
+    ]);
+    let hash = Sha256::new().chain_update(key).chain_update([0]).chain_update(content.to_string());
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn api(client: &Client, namespace: &str) -> Api<DynamicObject> {
@@ -41,25 +81,26 @@ fn changed(name: &str, what: &str) -> Error {
     ))
 }
 
-/// Writes an application over the version `seen`; creates it where that is empty. Gives it as it was written.
+/// Writes an application over the one that was seen; creates it where there was none. Gives it as it was written.
 pub(crate) async fn write(
     client: &Client,
     application: &Document,
-    seen: &str,
+    seen: Seen<'_>,
     manager: &str,
 ) -> Result<Value, Error> {
     let (namespace, name) = (application.namespace(), application.name());
-    let api = api(client, namespace);
-    let found = api.get_opt(name).await.map_err(declined)?;
-    let written = match found {
-        None if seen.is_empty() => create(&api, application, manager).await?,
-        None => return Err(changed(name, "was deleted")),
-        Some(_) if seen.is_empty() => return Err(changed(name, "was created")),
-        Some(found) if found.metadata.resource_version.as_deref() != Some(seen) => {
-            return Err(changed(name, "changed"));
+    let api = &api(client, namespace);
+    // A starting application has a new status several times in a second.
+    let written = over_conflicts(|| async move {
+        match api.get_opt(name).await.map_err(declined)? {
+            None if seen.is_none() => create(api, application, manager).await.map(Some),
+            None => Err(changed(name, "was deleted")),
+            Some(_) if seen.is_none() => Err(changed(name, "was created")),
+            Some(found) if seen.is(&found) => over(api, found, application, manager).await,
+            Some(_) => Err(changed(name, "changed")),
         }
-        Some(found) => over(&api, found, application, manager).await?,
-    };
+    });
+    let written = written.await?.ok_or_else(|| Error::TooBusy(name.to_owned()))?;
     Ok(to_json(&written))
 }
 
@@ -83,25 +124,24 @@ async fn create(
     Ok(ownership::claimed(api, created.clone(), &[], manager).await.unwrap_or(created))
 }
 
+/// Writes over this version; gives nothing where another writer was faster.
 async fn over(
     api: &Api<DynamicObject>,
     found: DynamicObject,
     application: &Document,
     manager: &str,
-) -> Result<DynamicObject, Error> {
+) -> Result<Option<DynamicObject>, Error> {
     let name = application.name();
     let claimed = match ownership::claimed(api, found, &[], manager).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => return Err(changed(name, "changed")),
+        Err(kube::Error::Api(status)) if status.code == 409 => return Ok(None),
         claimed => claimed.map_err(declined)?,
     };
     let mut object = application.value().clone();
     object["metadata"]["resourceVersion"] = json!(claimed.metadata.resource_version);
     match api.patch(name, &PatchParams::apply(manager), &Patch::Apply(&object)).await {
-        Ok(written) => Ok(written),
+        Ok(written) => Ok(Some(written)),
         // Without causes it is about the version, and with them about fields of others.
-        Err(kube::Error::Api(status)) if status.code == 409 && !is_about_fields(&status) => {
-            Err(changed(name, "changed"))
-        }
+        Err(kube::Error::Api(status)) if status.code == 409 && !is_about_fields(&status) => Ok(None),
         Err(kube::Error::Api(status)) if status.code == 409 => Err(Error::Declined {
             code: 409,
             said: format!(
@@ -160,5 +200,39 @@ mod tests {
             "spec": {"components": [{"name": "c", "properties": {"kind": "Secret", "data": {"a": "(hidden)"}}}]},
         });
         assert_eq!(authored(stored), expected);
+    }
+
+    #[test]
+    fn only_what_people_write_changes_the_hash() {
+        let stored = json!({
+            "metadata": {"name": "a", "uid": "c", "resourceVersion": "1", "generation": 2, "labels": {"d": "e"}},
+            "spec": {"components": []}, "status": {"status": "rendering"},
+        });
+        let hash = |path: &str, value: Value| {
+            let mut changed = stored.clone();
+            if let Some((parent, name)) = path.rsplit_once('/') {
+                changed.pointer_mut(parent).unwrap()[name] = value;
+            }
+            content_hash("key", &changed)
+        };
+        let seen = hash("", Value::Null);
+        for (path, value) in [
+            ("/status/status", json!("running")),
+            ("/metadata/resourceVersion", json!("2")),
+            ("/metadata/managedFields", json!([{"manager": "controller"}])),
+            ("/metadata/finalizers", json!(["f"])),
+        ] {
+            assert_eq!(hash(path, value), seen, "{path}");
+        }
+        for (path, value) in [
+            ("/spec/components", json!([{}])),
+            ("/metadata/labels", json!({"d": "f"})),
+            ("/metadata/annotations", json!({"a": "b"})),
+            ("/metadata/uid", json!("d")),
+            ("/metadata/deletionTimestamp", json!("now")),
+        ] {
+            assert_ne!(hash(path, value), seen, "{path}");
+        }
+        assert_ne!(content_hash("another", &stored), seen);
     }
 }

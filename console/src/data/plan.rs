@@ -15,6 +15,7 @@ use vela_engine::{Code, Diagnostic, Diagnostics, Document, Templates, manifest};
 use vela_runtime::{Api, Discovery, Trial, trial};
 
 use crate::data::applications::{resource, to_json};
+use crate::data::deploy::content_hash;
 use crate::data::dry_run::{self, DryRun, is_application, reader, unread};
 use crate::data::revisions::Field;
 use crate::data::secrets;
@@ -48,6 +49,9 @@ pub(crate) struct Plan {
 pub(crate) struct Changes {
     /// The version of the application that was compared; empty where there is none yet. A deployment carries it.
     pub(crate) resource_version: String,
+    /// A hash of what people wrote of it: with it a deployment is also right over a later version in which only the status
+    /// differs. Empty where there is none yet.
+    pub(crate) content_hash: String,
     /// The application.
     pub(crate) application: Planned,
     /// Its objects, also those that it would make no more.
@@ -105,6 +109,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) discovery: &'a Discovery,
     /// The field manager by which an application would be written.
     pub(crate) manager: &'a str,
+    /// The secret of the hash of what was compared.
+    pub(crate) key: &'a str,
 }
 
 /// The one Application of a text.
@@ -217,6 +223,7 @@ impl Planner<'_> {
         let version = live["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         Changes {
             resource_version: version.to_owned(),
+            content_hash: if live.is_null() { String::new() } else { content_hash(self.key, live) },
             application,
             objects,
             open: made.open.iter().cloned().collect(),

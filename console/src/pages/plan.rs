@@ -43,6 +43,7 @@ pub(super) fn button(html: &mut Html, changes: &Changes, token: &str, manifest: 
         .raw("\"><input type=\"hidden\" name=\"namespace\" value=\"")
         .text(&application.namespace);
     html.raw("\"><input type=\"hidden\" name=\"resourceVersion\" value=\"").text(&changes.resource_version);
+    html.raw("\"><input type=\"hidden\" name=\"contentHash\" value=\"").text(&changes.content_hash);
     html.raw("\"><input type=\"hidden\" name=\"manifest\" value=\"").text(manifest);
     html.raw("\"><button>Deploy ").text(&application.name).raw("</button></form>");
 }

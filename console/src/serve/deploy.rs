@@ -12,7 +12,7 @@ use super::console::{Console, Inner};
 use super::send::{BoxError, Sent};
 use crate::answer::{Body, html, json};
 use crate::data::definitions::{self, COMPONENTS, Described};
-use crate::data::deploy::{self, Deletion};
+use crate::data::deploy::{self, Deletion, Seen};
 use crate::data::dry_run::{DryRun, Finding};
 use crate::data::form::Filled;
 use crate::data::plan::{Plan, Planner, single};
@@ -50,8 +50,7 @@ impl Console {
         match write {
             Write::Deploy => {
                 let text = submit::manifest(headers, &submit::whole(body).await?)?;
-                let seen = query.text("resourceVersion").unwrap_or_default();
-                let written = self.deploy(namespace, name, &text, seen).await?;
+                let written = self.deploy((namespace, name), &text, query).await?;
                 Ok(json(StatusCode::OK, &view(written, clock::now())))
             }
             Write::Delete => Ok(json(StatusCode::OK, &self.delete(namespace, name).await?)),
@@ -89,9 +88,9 @@ impl Console {
     }
 
     pub(super) fn planner(&self) -> Planner<'_> {
-        let Inner { client, discovery, options, .. } = &*self.inner;
+        let Inner { client, discovery, options, access, .. } = &*self.inner;
         let manager = options.changes_as.as_deref().unwrap_or(AUTHOR);
-        Planner { client, discovery, manager }
+        Planner { client, discovery, manager, key: access.form_token() }
     }
 
     /// What deploying a manifest would do.
@@ -121,19 +120,34 @@ impl Console {
     }
 
     /// Deploys the manifest of a page. Gives the path of the application.
-    pub(super) async fn deploy_form(&self, namespace: &str, text: &str, seen: &str) -> Result<String, Error> {
+    pub(super) async fn deploy_form(
+        &self,
+        namespace: &str,
+        text: &str,
+        form: &Query,
+    ) -> Result<String, Error> {
         let document = single(text).ok().map(|document| document.in_namespace(namespace));
         let (namespace, name) = match &document {
             Some(document) => (document.namespace(), document.name()),
             None => (namespace, ""),
         };
-        self.deploy(namespace, name, text, seen).await?;
+        self.deploy((namespace, name), text, form).await?;
         self.seen(namespace, name).await;
         Ok(pages::application_path(namespace, name))
     }
 
-    /// Writes an application over the version `seen`, where the console was started for that.
-    async fn deploy(&self, namespace: &str, name: &str, text: &str, seen: &str) -> Result<Value, Error> {
+    /// Writes an application over the one that a plan saw, which `sent` names, where the console was started for that.
+    async fn deploy(
+        &self,
+        (namespace, name): (&str, &str),
+        text: &str,
+        sent: &Query,
+    ) -> Result<Value, Error> {
+        let seen = Seen {
+            version: sent.text("resourceVersion").unwrap_or_default(),
+            content_hash: sent.text("contentHash").unwrap_or_default(),
+            key: self.inner.access.form_token(),
+        };
         let work = async {
             let (client, manager) = self.writer()?;
             self.is_within(namespace)?;

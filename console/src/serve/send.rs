@@ -83,20 +83,17 @@ impl Console {
         }
         let is_deployed = endpoint == Endpoint::DeployPage;
         match is_deployed {
-            true => form.only(&["token", "namespace", "manifest", "resourceVersion"])?,
+            true => form.only(&["token", "namespace", "manifest", "resourceVersion", "contentHash"])?,
             false => form.only(&["token", "namespace", "manifest"])?,
         }
         let namespace = self.namespace_of_run(&form)?;
         // Browsers end lines of forms as networks do.
         let manifest = form.text("manifest").unwrap_or_default().replace("\r\n", "\n");
         let found = match is_deployed {
-            true => {
-                let seen = form.text("resourceVersion").unwrap_or_default();
-                match self.deploy_form(&namespace, &manifest, seen).await {
-                    Ok(path) => return see(&path),
-                    Err(error) => Err(error),
-                }
-            }
+            true => match self.deploy_form(&namespace, &manifest, &form).await {
+                Ok(path) => return see(&path),
+                Err(error) => Err(error),
+            },
             false => self.planned(&namespace, &manifest).await,
         };
         let status = found.as_ref().map_or_else(Error::status, |_| StatusCode::OK);

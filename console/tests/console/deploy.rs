@@ -10,16 +10,16 @@ use vela_console::{Audit, Options};
 use crate::cluster::{Cluster, FORM, SECRET};
 use crate::plan::{cluster, manifest};
 
-const SITE: &str = "/api/v1/namespaces/default/applications/site";
-const YAML: (&str, &str) = ("content-type", "application/yaml");
-const TOKEN: (&str, &str) = ("x-csrf-token", FORM);
-const FORM_TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+pub(crate) const SITE: &str = "/api/v1/namespaces/default/applications/site";
+pub(crate) const YAML: (&str, &str) = ("content-type", "application/yaml");
+pub(crate) const TOKEN: (&str, &str) = ("x-csrf-token", FORM);
+pub(crate) const FORM_TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-fn that_changes() -> Options {
+pub(crate) fn that_changes() -> Options {
     Options { changes_as: Some("vela-cli".to_owned()), ..Options::default() }
 }
 
-async fn writing() -> Cluster {
+pub(crate) async fn writing() -> Cluster {
     let mut cluster = cluster().await;
     cluster.serve(cluster.client(), that_changes()).await;
     cluster.until("/api/v1/applications", |list| list["items"][0]["phase"] == "running").await;
@@ -31,12 +31,12 @@ async fn put(cluster: &Cluster, seen: &str, text: &str) -> (u16, String) {
     cluster.sent(Method::PUT, &path, &[YAML, TOKEN], text).await
 }
 
-async fn planned(cluster: &Cluster, text: &str) -> Value {
+pub(crate) async fn planned(cluster: &Cluster, text: &str) -> Value {
     let (_, body) = cluster.post("/api/v1/plan", &[YAML, TOKEN], text).await;
     serde_json::from_str::<Value>(&body).unwrap()["changes"].take()
 }
 
-async fn stored(cluster: &Cluster) -> Value {
+pub(crate) async fn stored(cluster: &Cluster) -> Value {
     cluster.get("core.oam.dev/v1beta1", "Application", "site").await
 }
 
@@ -162,7 +162,7 @@ async fn writes_that_are_foreign_are_refused() {
     assert_eq!(cluster.json(SITE).await.0, 404);
 }
 
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let escape = |byte: u8| match byte {
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
