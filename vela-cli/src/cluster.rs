@@ -7,12 +7,13 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, List
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 use vela_engine::successor::{self, VersionKind};
 use vela_runtime::Api;
 
 use crate::error::{Error, Failure, Kind, Result};
 use crate::ownership::{self, FIELD_MANAGER, Path};
-use crate::target;
+use crate::{system_namespace, target};
 
 /// How the server begins to tell that our controller owns a field.
 const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
@@ -45,12 +46,27 @@ pub(crate) struct Cluster {
     /// How messages call it.
     title: String,
     namespace: String,
+    system: OnceCell<String>,
     kinds: Mutex<HashMap<(String, String), (ApiResource, Scope)>>,
 }
 
 impl Cluster {
     pub(crate) fn new(client: Client, title: String, namespace: String) -> Self {
-        Self { client, title, namespace, kinds: Mutex::default() }
+        Self { client, title, namespace, system: OnceCell::new(), kinds: Mutex::default() }
+    }
+
+    /// The same where the system namespace is known; it is asked for otherwise.
+    pub(crate) fn with_system(self, system: Option<String>) -> Self {
+        Self { system: OnceCell::new_with(system), ..self }
+    }
+
+    /// Where the controller and the definitions for everybody are.
+    pub(crate) async fn system_namespace(&self) -> Result<&str> {
+        let found = self.system.get_or_try_init(|| async {
+            let told = system_namespace::told(&self.client).await?;
+            Ok::<_, kube::Error>(told.unwrap_or_else(|| system_namespace::USUAL.to_owned()))
+        });
+        found.await.map(String::as_str).map_err(|error| self.failure("say where vela is", &error))
     }
 
     pub(crate) fn client(&self) -> &Client {

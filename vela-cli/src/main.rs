@@ -40,6 +40,7 @@ mod serving;
 mod session;
 mod simulated_cluster;
 mod steps;
+mod system_namespace;
 mod table;
 mod target;
 mod terminal;

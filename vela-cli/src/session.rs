@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 pub(crate) use crate::purpose::Purpose;
 use crate::sandbox::{Home, Local, LockAttempt};
 use crate::screen::Screen;
+use crate::system_namespace::{self, USUAL};
 use crate::target::{self, Target};
 
 /// An open target.
@@ -52,14 +53,41 @@ impl Session {
                 let title = chosen.to_string();
                 let target::Cluster { config, namespace, .. } = *chosen;
                 screen.target(&format!("{title}, namespace {namespace}"));
-                let cluster = Cluster::new(client(config)?, title, namespace);
+                let system = system_namespace::named(global)?;
+                let cluster = Cluster::new(client(config)?, title, namespace).with_system(system);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: false })
             }
             Target::Sandbox { asked, namespace } => {
+                if let Some(other) = global.system_namespace.as_ref().filter(|name| *name != USUAL) {
+                    return Err(Error::user(format!(
+                        "the sandbox has its definitions in {USUAL}, not in {other}"
+                    ))
+                    .hint("leave out --system-namespace, or name a cluster with --kubeconfig")
+                    .into());
+                }
                 Self::open_sandbox(asked, namespace, purpose, screen).await
             }
         }
+    }
+
+    /// Opens the target in the namespace that was given, else in the system namespace.
+    pub(crate) async fn open_for_all(global: &Global, purpose: Purpose, screen: &mut Screen) -> Result<Self> {
+        if global.namespace.is_some() {
+            return Self::open(global, purpose, screen).await;
+        }
+        let system = match target::choose(global).await? {
+            Target::Sandbox { .. } => USUAL.to_owned(),
+            Target::Cluster(chosen) => {
+                let title = chosen.to_string();
+                let target::Cluster { config, namespace, .. } = *chosen;
+                let cluster = Cluster::new(client(config)?, title, namespace);
+                cluster.with_system(system_namespace::named(global)?).system_namespace().await?.to_owned()
+            }
+        };
+        let there =
+            Global { namespace: Some(system.clone()), system_namespace: Some(system), ..global.clone() };
+        Self::open_anywhere(&there, purpose, screen).await
     }
 
     async fn open_sandbox(
@@ -76,7 +104,8 @@ impl Session {
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
                 local.notes().iter().for_each(|note| screen.say(note));
-                let cluster = Cluster::new(local.client(&namespace), title, namespace);
+                let cluster = Cluster::new(local.client(&namespace), title, namespace)
+                    .with_system(Some(USUAL.to_owned()));
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }
             LockAttempt::Serving(path) => {
@@ -93,7 +122,8 @@ impl Session {
                     .map_err(|error| broken(&error))?;
                 let title = format!("{title} at {}", config.cluster_url);
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
-                let cluster = Cluster::new(client(config)?, title, namespace);
+                let cluster =
+                    Cluster::new(client(config)?, title, namespace).with_system(Some(USUAL.to_owned()));
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: true })
             }

@@ -18,6 +18,7 @@ use vela_embedded::{EmbeddedCluster, STEP};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::installation;
+use crate::system_namespace::USUAL;
 
 /// A cluster in which nothing was written for this long has come to rest: controllers wait for watches and not for time.
 const QUIET: Duration = Duration::from_secs(2);
@@ -49,9 +50,9 @@ impl SimulatedCluster {
         let embedded = EmbeddedCluster::new().map_err(broken)?;
         let title = "the simulated cluster".to_owned();
         let client = Client::new(embedded.server().service(), namespace);
-        let cluster = Cluster::new(client, title, namespace.to_owned());
+        let cluster = Cluster::new(client, title, namespace.to_owned()).with_system(Some(USUAL.to_owned()));
         let simulated = Self { embedded, cluster, egress_override, running: None, steps: 0 };
-        let mut objects = installation::objects()?;
+        let mut objects = installation::objects(USUAL)?;
         // A given definition of a foreign kind goes before ours.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
         objects.extend(simulate::definitions().into_iter().filter(|object| !named(object)));

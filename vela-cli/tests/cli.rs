@@ -61,6 +61,8 @@ mod store;
 mod streams;
 #[path = "cli/system.rs"]
 mod system;
+#[path = "cli/system_namespace.rs"]
+mod system_namespace;
 #[path = "cli/terminal.rs"]
 mod terminal;
 #[path = "cli/top.rs"]

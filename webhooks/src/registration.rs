@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_crds::labels::{APP_COMPONENT, WEBHOOKS, WEBHOOKS_OF_CORE};
 
 use crate::paths::{Action, CONVERT, CORE, INJECT, PATHS, Path, RECORD, RECORDS, STAMP, STAMPED, Subject};
@@ -38,8 +37,13 @@ pub enum Server {
         /// Its name.
         name: String,
     },
-    /// Anywhere, at this address: `https://host:port`, without a path.
-    Url(String),
+    /// Anywhere, at an address.
+    Url {
+        /// `https://host:port`, without a path.
+        url: String,
+        /// The system namespace of the controller that serves there.
+        home: String,
+    },
 }
 
 /// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, without a `caBundle`: the process that serves
@@ -172,17 +176,16 @@ pub fn converted(crd: &mut Value, server: &Server) {
     });
 }
 
-/// Where the controller runs, as far as that is known.
+/// The namespace of the controller.
 fn home(server: &Server) -> &str {
     match server {
-        Server::Service { namespace, .. } => namespace,
-        Server::Url(_) => SYSTEM_NAMESPACE,
+        Server::Service { namespace: home, .. } | Server::Url { home, .. } => home,
     }
 }
 
 fn client(server: &Server, path: &str) -> Value {
     match server {
-        Server::Url(url) => json!({"url": format!("{}{path}", url.trim_end_matches('/'))}),
+        Server::Url { url, .. } => json!({"url": format!("{}{path}", url.trim_end_matches('/'))}),
         Server::Service { namespace, name } => {
             json!({"service": {"namespace": namespace, "name": name, "path": path, "port": 443}})
         }
@@ -248,7 +251,8 @@ mod tests {
 
     #[test]
     fn every_resource_and_version_is_registered_once_for_an_action() {
-        let webhooks = webhooks(&Server::Url("https://127.0.0.1:9443/".to_owned()));
+        let webhooks =
+            webhooks(&Server::Url { url: "https://127.0.0.1:9443/".to_owned(), home: "platform".to_owned() });
         let mut seen = std::collections::BTreeSet::new();
         for webhook in &webhooks {
             let url = webhook["clientConfig"]["url"].as_str().unwrap();

@@ -30,7 +30,7 @@ use crate::author::Actor;
 use crate::egress::{Answer, NoAnswer, Request};
 use crate::workflow::{
     Apply, Applying, Effects, Executed, First, Form, Home, MayWrite, Network, Objects, OwnedObject, Owner,
-    RunStore, Selection, execute,
+    RunStore, Selection, execute, with_home,
 };
 
 /// The run of one application in one reconcile.
@@ -81,8 +81,9 @@ pub(super) async fn given(
     let begin = RunStatus::begin(graph.identity().name(), spec.modes(), now);
     let values = RunStore::given(home(reconciler, (key, acting)), &object, &begin, now).await?;
     secrets.add(&json!({"kind": "Secret", "data": values.confidential()}));
-    let context = context(graph);
-    let machine = Machine::new(spec, begin, values, context, reconciler.context.options.workflow.clone());
+    let options = &reconciler.context.options;
+    let context = with_home(context(graph), options);
+    let machine = Machine::new(spec, begin, values, context, options.workflow.clone());
     let given = taken.into_iter().filter_map(|name| Some((name.to_owned(), machine.input(name)?.clone())));
     Ok(given.filter(|(_, value)| !value.is_null()).collect())
 }
@@ -185,7 +186,7 @@ const SHORTEST: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
 
 impl Order for WorkflowRun<'_> {
     async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, apply::Error> {
-        let context = context(self.graph);
+        let context = with_home(context(self.graph), &self.reconciler.context.options);
         let (status, values) = (self.status.clone(), self.values.clone());
         let mut machine = Machine::new(self.spec, status, values, context, self.limits.clone());
         let plan = self.graph.rendered().plan();

@@ -194,8 +194,8 @@ struct BehaviourArgs {
     /// Time after which an unmet dependency is looked at again.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
     depend_check_wait: Duration,
-    /// Where definitions that everybody may use live.
-    #[arg(long, default_value = "vela-system", value_name = "NAMESPACE")]
+    /// Where definitions that everybody may use live; nothing means the pod's own namespace, outside a pod vela-system.
+    #[arg(long, default_value = "", value_parser = namespace_name, value_name = "NAMESPACE")]
     system_definition_namespace: String,
     /// Where definitions are looked for before the namespace of who uses them.
     #[arg(long, env = "DEFINITION_NAMESPACE", default_value = "", value_name = "NAMESPACE")]
@@ -331,7 +331,7 @@ impl BehaviourArgs {
             workload_names: self.workload_names,
             custom_revision_hook: hook,
             disabled,
-            system_namespace: self.system_definition_namespace.clone(),
+            system_namespace: namespace(&self.system_definition_namespace),
             first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
             authenticate_application,
@@ -363,16 +363,22 @@ fn endpoint(asked: Option<Listen>, usual: u16) -> Option<Endpoint> {
     }
 }
 
-/// The given namespace, else the pod's own, else the one that vela is installed in.
+/// Nothing, or what can be the name of a namespace: with another one no definition would ever be found.
+fn namespace_name(text: &str) -> Result<String, String> {
+    match text.is_empty() || vela_engine::names::is_label(text) {
+        true => Ok(text.to_owned()),
+        false => Err("expected the name of a namespace: a-z, 0-9 and -, 63 characters at most".to_owned()),
+    }
+}
+
+/// The given namespace, else the pod's own, else the one where vela usually is.
 fn namespace(given: &str) -> String {
-    if !given.is_empty() {
-        return given.to_owned();
-    }
-    let own = std::fs::read_to_string(POD_NAMESPACE).unwrap_or_default();
-    match own.trim() {
-        "" => Options::default().system_namespace,
-        own => own.to_owned(),
-    }
+    namespace_or(given, &std::fs::read_to_string(POD_NAMESPACE).unwrap_or_default())
+}
+
+fn namespace_or(given: &str, own: &str) -> String {
+    let named = [given, own.trim()].into_iter().find(|name| !name.is_empty());
+    named.map_or_else(|| Options::default().system_namespace, str::to_owned)
 }
 
 /// An identity no other process has, as client-go writes them: the host and a uuid. Where the system gives none, the

@@ -65,6 +65,24 @@ fn endpoints_and_lease() {
     assert!(!here.namespace.is_empty());
 }
 
+/// The pod's own namespace is read from its file system, which a test has none of.
+#[test]
+fn the_system_namespace_is_named_or_usual() {
+    assert_eq!(options(&["--system-definition-namespace=platform"]).system_namespace, "platform");
+    assert_eq!(options(&["--system-definition-namespace="]).system_namespace, namespace(""));
+    assert_eq!(options(&[]).system_namespace, namespace(""));
+    assert_eq!(options(&[]).namespaces().around("shop"), ["shop", namespace("").as_str()]);
+    let refused = process(&["--system-definition-namespace=a_b"]).unwrap_err();
+    assert!(refused.contains("expected the name of a namespace"), "{refused}");
+}
+
+#[test]
+fn own_namespace_comes_before_the_usual_one() {
+    assert_eq!(namespace_or("given", "own\n"), "given");
+    assert_eq!(namespace_or("", " own\n"), "own");
+    assert_eq!(namespace_or("", ""), "vela-system");
+}
+
 #[test]
 fn limits_waits_and_workers() {
     let options = options(&[

@@ -14,10 +14,22 @@ mod run_store;
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use crate::options::Options;
+
 pub(crate) use effects::{Applying, Effects, First};
 pub(crate) use executor::{Executed, execute};
 pub(crate) use providers::{MayWrite, Network, Objects, OwnedObject, Owner, Selection};
 pub(crate) use run_store::{Form, Home, RunStore, StoreError};
+
+/// The context of a run, with what steps know of the controller.
+pub(crate) fn with_home(mut context: Value, options: &Options) -> Value {
+    if let Value::Object(fields) = &mut context {
+        fields.insert("systemNamespace".to_owned(), Value::from(options.system_namespace.as_str()));
+    }
+    context
+}
 
 /// Applies nodes: components at their places.
 pub(crate) trait Apply<E> {

@@ -29,7 +29,7 @@ use crate::application::tracker_store::Records;
 use crate::author::Actor;
 use crate::context::Context;
 use crate::status::write_unless_changed;
-use crate::workflow::{Form, Home, RunStore, execute};
+use crate::workflow::{Form, Home, RunStore, execute, with_home};
 
 /// The version of Workflows.
 const API_VERSION: &str = "core.oam.dev/v1alpha1";
@@ -127,8 +127,9 @@ impl WorkflowRunReconciler {
         let begin = RunStatus::begin(&uid, spec.modes(), clock::now());
         let (mut store, status, values) =
             RunStore::read(self.home(key, &acting), object, begin, clock::now()).await?;
+        let run_context = with_home(context_of_run(&written), &self.context.options);
         let limits = RunLimits { seed: uid, ..self.context.options.workflow.clone() };
-        let mut machine = Machine::new(spec, status, values, context_of_run(&written), limits);
+        let mut machine = Machine::new(spec, status, values, run_context, limits);
         let mut effects = RunEffects {
             context: &self.context,
             records: &self.records,

@@ -4,6 +4,9 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::foreign::small;
+use vela_core::options::Bounds;
+use vela_core::{Options, Process};
+
 use super::test_cluster::{TestCluster, application, until_or, web};
 
 const TERRAFORM: &str = "terraform.core.oam.dev/v1beta2";
@@ -117,4 +120,33 @@ async fn a_step_runs_a_command_of_vela_in_a_job() {
     let name = jobs[0]["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("shop-list-"), "{name}");
     assert_eq!(jobs[0]["spec"]["template"]["spec"]["serviceAccountName"], "runner");
+}
+
+/// Their Jobs run with the account of the controller, which is where the controller is.
+#[tokio::test]
+async fn jobs_of_the_controller_run_where_it_is() {
+    let mut cluster = TestCluster::without_controllers().await;
+    let system_namespace = "platform".to_owned();
+    // The built-in types of this cluster stay where they are.
+    let first_namespace = Some("vela-system".to_owned());
+    let bounds = Bounds { own_namespace: false, ..Bounds::SAFE };
+    let options = Options { system_namespace, first_namespace, bounds, ..Options::default() };
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "platform"}})).await;
+    let steps = [
+        step("list", "vela-cli", json!({"command": ["vela", "ls"]})),
+        step("again", "restart-workflow", json!({"every": "5m"})),
+    ];
+    cluster.create(running("shop", &steps)).await;
+    let jobs = kube::Api::<k8s_openapi::api::batch::v1::Job>::namespaced(cluster.client.clone(), "platform");
+    let found = || async {
+        let found = jobs.list(&kube::api::ListParams::default()).await.unwrap();
+        found.items.into_iter().filter_map(|job| job.metadata.name).collect::<Vec<_>>()
+    };
+    until_or("a Job of each step is in the namespace of the controller", found, |names| {
+        ["shop-list-", "shop-restart-workflow-"]
+            .iter()
+            .all(|start| names.iter().any(|one| one.starts_with(start)))
+    })
+    .await;
 }

@@ -29,7 +29,7 @@ const OF_A_STEP: [(&str, &str); 12] = [
 ];
 
 /// The fields of a step's context, beside those of templates.
-const OF_THE_CONTEXT: [&str; 13] = [
+const OF_THE_CONTEXT: [&str; 14] = [
     "name",
     "namespace",
     "appName",
@@ -39,6 +39,7 @@ const OF_THE_CONTEXT: [&str; 13] = [
     "appAnnotations",
     "publishVersion",
     "workflowName",
+    "systemNamespace",
     "stepName",
     "stepSessionID",
     "stepGroupName",

@@ -22,7 +22,7 @@ pub(crate) enum Cap {
         #[arg(long, short, value_enum, default_value = "table")]
         output: ListFormat,
     },
-    /// Judge the definitions of a capability and apply them, in vela-system where no --namespace is given
+    /// Judge the definitions of a capability and apply them, in the system namespace where no --namespace is given
     #[command(
         after_help = "Examples:\n  vela cap install team/queue --dry-run\n  vela cap install team/queue -n shop"
     )]

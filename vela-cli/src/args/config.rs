@@ -89,7 +89,7 @@ pub(crate) struct CreateConfig {
     /// Properties; dots lead into objects. A value is read as the template declares it, and is a text where nothing does
     #[arg(value_name = "PROPERTY=VALUE", value_parser = pair)]
     pub(crate) properties: Vec<(String, String)>,
-    /// Template that it goes by, of the namespace vela-system where none is named
+    /// Template that it goes by, of the system namespace where none is named
     #[arg(long, short, value_name = "[NAMESPACE/]NAME", value_parser = template)]
     pub(crate) template: Option<String>,
     /// File of properties in YAML or JSON, or - for standard input; those given as words win
@@ -106,7 +106,7 @@ pub(crate) struct CreateConfig {
 /// What is done with the templates of configs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigTemplate {
-    /// List the templates of the namespace of the command and of vela-system
+    /// List the templates of the namespace of the command and of the system namespace
     #[command(visible_alias = "ls", after_help = "Example:\n  vela config-template list")]
     List {
         /// Templates of every namespace
@@ -119,7 +119,7 @@ pub(crate) enum ConfigTemplate {
     /// Show the properties that the configs of a template take
     #[command(after_help = "Example:\n  vela config-template show mysql")]
     Show {
-        /// Name of the template, of the namespace vela-system where none is named
+        /// Name of the template, of the system namespace where none is named
         #[arg(value_name = "[NAMESPACE/]NAME", value_parser = template)]
         name: String,
         /// How to print them
@@ -134,7 +134,7 @@ pub(crate) enum ConfigTemplate {
     /// Delete templates, after asking; the configs that go by them stay
     #[command(visible_alias = "del", after_help = "Example:\n  vela config-template delete mysql -y")]
     Delete {
-        /// Names of the templates, of the namespace vela-system where none is named
+        /// Names of the templates, of the system namespace where none is named
         #[arg(required = true, value_name = "[NAMESPACE/]NAME", value_parser = template)]
         names: Vec<String>,
         /// Do not ask
@@ -151,7 +151,7 @@ pub(crate) struct ApplyTemplate {
     /// The same
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Name of the template instead of its metadata.name, of the namespace vela-system where none is named
+    /// Name of the template instead of its metadata.name, of the system namespace where none is named
     #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = template)]
     pub(crate) name: Option<String>,
     /// Ask the cluster to judge the template, store nothing, and print the object

@@ -90,6 +90,10 @@ pub(crate) struct Global {
     /// Namespace (default: that of the environment, see `vela env`, else of the context, else "default")
     #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
     pub(crate) namespace: Option<String>,
+    /// Namespace of the controller and of the definitions for everybody (default: $KUBEVELA_SYSTEM_NAMESPACE, then
+    /// $DEFAULT_VELA_NS, then where vela is installed, else "vela-system")
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
+    pub(crate) system_namespace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,6 @@ use crate::applications::API_VERSION;
 use crate::args::{Format, Global, ListFormat, TraitTypes, Types};
 use crate::cluster::Cluster;
 use crate::error::{Failure, Result};
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
@@ -69,7 +68,7 @@ async fn rows(cluster: &Cluster, kind: DefinitionKind, apply_to: Option<&str>) -
 /// The definitions of the namespace of the command, and below them those of all namespaces that it has no own of.
 async fn definitions(cluster: &Cluster, kind: DefinitionKind) -> Result<Vec<Value>> {
     let mut found: Vec<Value> = Vec::new();
-    for namespace in [cluster.namespace(), SYSTEM_NAMESPACE] {
+    for namespace in [cluster.namespace(), cluster.system_namespace().await?] {
         let is_new = |one: &Value| {
             let name = text(one, "/metadata/name");
             !found.iter().any(|other| text(other, "/metadata/name") == name)

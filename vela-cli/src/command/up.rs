@@ -176,7 +176,7 @@ pub(crate) async fn follow(
     if !session.is_sandbox()
         && let Some(missing) = serving::missing(cluster).await
     {
-        screen.say(missing);
+        screen.say(&missing);
     }
     let waited = wait::running(cluster, awaited, timeout, screen).await;
     if let Err(failure) = &waited

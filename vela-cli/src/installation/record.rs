@@ -6,7 +6,6 @@
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::namespace::SYSTEM_NAMESPACE;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::pointer::text;
@@ -93,7 +92,7 @@ impl Record {
 
     /// What the cluster remembers; nothing where no installation that writes a record was there.
     pub(crate) async fn read(cluster: &Cluster) -> Result<Option<Self>> {
-        let found = cluster.get("v1", "ConfigMap", Some(SYSTEM_NAMESPACE), RECORD).await?;
+        let found = cluster.get("v1", "ConfigMap", Some(cluster.system_namespace().await?), RECORD).await?;
         Ok(found.map(|found| Self::parse(&json!(found))).transpose()?)
     }
 
@@ -101,7 +100,8 @@ impl Record {
         let lines = text(object, "/data/objects").lines();
         let entries = lines.enumerate().map(|(index, line)| {
             entry(line).ok_or_else(|| {
-                let place = format!("ConfigMap {SYSTEM_NAMESPACE}/{RECORD}, data.objects, line {}", index + 1);
+                let home = text(object, "/metadata/namespace");
+                let place = format!("ConfigMap {home}/{RECORD}, data.objects, line {}", index + 1);
                 Error::user(format!(
                     "{place}: {line:?} names no object; expected `apiVersion kind namespace name uid generation`"
                 ))
@@ -118,12 +118,12 @@ impl Record {
         })
     }
 
-    pub(crate) fn object(&self) -> Value {
+    pub(crate) fn object(&self, home: &str) -> Value {
         let lines: String = self.entries.iter().map(line).collect();
         json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": RECORD, "namespace": SYSTEM_NAMESPACE},
+            "metadata": {"name": RECORD, "namespace": home},
             "data": {"version": self.version, "flags": self.flags.join(" "), "objects": lines},
         })
     }
@@ -168,7 +168,7 @@ mod tests {
                 Entry { id: id(""), uid: String::new(), generation: 0 },
             ],
         };
-        assert_eq!(Record::parse(&record.object()).ok(), Some(record));
+        assert_eq!(Record::parse(&record.object("platform")).ok(), Some(record));
     }
 
     #[test]

@@ -14,10 +14,11 @@ use crate::error::Result;
 /// Applies the objects; every kind is served before the first object of that kind comes. Gives a line about each that stays as
 /// a user made it. In a new sandbox there is none.
 pub(crate) async fn renew(cluster: &Cluster, objects: &[Value], is_new: bool) -> Result<Vec<String>> {
-    put(cluster, &namespace()).await?;
+    let home = cluster.system_namespace().await?;
+    put(cluster, &namespace(home)).await?;
     let former = if is_new { None } else { Record::read(cluster).await? };
     if let Some(record) = &former {
-        put(cluster, &with_new_names(cluster, record, objects).await?.object()).await?;
+        put(cluster, &with_new_names(cluster, record, objects).await?.object(home)).await?;
     }
     let (mut entries, mut retained) = (Vec::new(), Vec::new());
     for object in webhooks::standing_first(cluster, objects).await? {
@@ -43,7 +44,7 @@ pub(crate) async fn renew(cluster: &Cluster, objects: &[Value], is_new: bool) ->
     let (flags, others) = former.map(|record| (record.flags, record.entries)).unwrap_or_default();
     entries.extend(others.into_iter().filter(|entry| !ids.contains(&entry.id)));
     let record = Record { version: env!("CARGO_PKG_VERSION").to_owned(), flags, entries };
-    put(cluster, &record.object()).await?;
+    put(cluster, &record.object(home)).await?;
     Ok(retained)
 }
 

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
 
-use super::namespace::SYSTEM_NAMESPACE;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::ownership::Path;
@@ -20,12 +19,12 @@ const PORT: u16 = 9443;
 const SERVICE_PORT: u16 = 443;
 
 /// A controller behind [`SERVICE`].
-pub(crate) fn in_cluster() -> Server {
-    Server::Service { namespace: SYSTEM_NAMESPACE.to_owned(), name: SERVICE.to_owned() }
+pub(crate) fn in_cluster(home: &str) -> Server {
+    Server::Service { namespace: home.to_owned(), name: SERVICE.to_owned() }
 }
 
 /// A controller at an address that API servers reach.
-pub(crate) fn outside(url: &str) -> Result<Server> {
+pub(crate) fn outside(home: &str, url: &str) -> Result<Server> {
     let authority = url.trim_end_matches('/').strip_prefix("https://");
     if authority.is_none_or(|authority| authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ']))
     {
@@ -33,7 +32,7 @@ pub(crate) fn outside(url: &str) -> Result<Server> {
             .hint("write for example https://10.0.0.1:9443, without a path")
             .into());
     }
-    Ok(Server::Url(url.to_owned()))
+    Ok(Server::Url { url: url.to_owned(), home: home.to_owned() })
 }
 
 /// What sends every write to the webhooks; the controller adds by whom its certificate is signed.
@@ -123,11 +122,11 @@ pub(crate) fn port() -> (&'static str, u16) {
 }
 
 /// The Service of pods with these labels.
-pub(crate) fn service(labels: &Value) -> Value {
+pub(crate) fn service(home: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": SERVICE, "namespace": SYSTEM_NAMESPACE},
+        "metadata": {"name": SERVICE, "namespace": home},
         "spec": {"selector": labels, "ports": [{"name": "webhooks", "port": SERVICE_PORT, "targetPort": "webhooks"}]},
     })
 }
@@ -139,17 +138,17 @@ mod tests {
     #[test]
     fn an_address_outside_has_a_scheme_and_no_path() {
         assert_eq!(
-            outside("https://127.0.0.1:9443/").ok(),
-            Some(Server::Url("https://127.0.0.1:9443/".to_owned()))
+            outside("platform", "https://127.0.0.1:9443/").ok(),
+            Some(Server::Url { url: "https://127.0.0.1:9443/".to_owned(), home: "platform".to_owned() })
         );
         for wrong in ["http://a:1", "a:1", "https://", "https://a/b", "https://a?b", "https://u@a"] {
-            assert!(outside(wrong).is_err(), "{wrong}");
+            assert!(outside("platform", wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_controller_serves_where_its_service_leads() {
-        let objects = super::super::controller("image", true, &[]);
+        let objects = super::super::controller("platform", "image", true, &[]);
         let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
         let deployment = find("Deployment");
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
@@ -161,7 +160,7 @@ mod tests {
         assert!(container["ports"].as_array().unwrap().iter().any(|one| one["name"] == port["targetPort"]));
         assert!(flags.contains(&"--enable-leader-election"), "{flags:?}");
         assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
-        let plain = super::super::controller("image", false, &[]);
+        let plain = super::super::controller("platform", "image", false, &[]);
         assert!(plain.iter().all(|object| object["kind"] != "Service"));
         assert!(!plain.iter().any(|object| object.to_string().contains("--use-webhook")));
     }

@@ -22,6 +22,7 @@ use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
+use crate::system_namespace::USUAL;
 use crate::{environment, installation, order};
 pub(crate) use no_cluster::NoCluster;
 pub(crate) use workflows::{JudgedWorkflows, workflows};
@@ -39,7 +40,7 @@ const DEFINITION_REVISION: &str = "DefinitionRevision";
 
 /// Reads what the built-in definitions and `more` allow, without any cluster, as one of this version would.
 pub(crate) fn built_in(version: ClusterVersion, more: &[&Document]) -> Result<Reader<Files<NoCluster>>> {
-    let built_in = installation::definitions().into_iter().map(Document::from_object);
+    let built_in = installation::definitions(USUAL).into_iter().map(Document::from_object);
     let all = built_in.chain(more.iter().map(|document| (*document).clone()));
     let namespaces = Namespaces::default();
     Ok(Reader::new(Files::new(NoCluster::of_version(version), namespaces.clone(), all)?, namespaces))
@@ -51,7 +52,8 @@ pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<
     cluster.kind("core.oam.dev/v1beta1", DefinitionKind::Component.kind()).await?;
     let client = cluster.client().clone();
     let live = Live::new(client.clone(), Discovery::new(client));
-    let namespaces = Namespaces::default();
+    let system = cluster.system_namespace().await?.to_owned();
+    let namespaces = Namespaces { system, ..Namespaces::default() };
     let more = more.iter().map(|document| (*document).clone());
     Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
 }

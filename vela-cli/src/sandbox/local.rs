@@ -17,6 +17,7 @@ use crate::installation;
 use crate::purpose::Purpose;
 use crate::sandbox::home::advice;
 use crate::sandbox::{Home, Lock};
+use crate::system_namespace::USUAL;
 use crate::target::causes;
 
 /// The store of an ended process is free within this time.
@@ -82,13 +83,14 @@ impl Local {
 
     /// Installs once per version of what is installed; a mark beside the store remembers which.
     async fn install(&self, record: Option<StoreRecord>) -> Result<Vec<String>> {
-        let objects = installation::objects()?;
+        let objects = installation::objects(USUAL)?;
         let identity = format!("{RECORDED}{}", installation::identity(&objects));
         if record.as_ref().is_some_and(|found| found.identity == identity) {
             return Ok(Vec::new());
         }
         let cluster =
-            Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned());
+            Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned())
+                .with_system(Some(USUAL.to_owned()));
         let notes = installation::renew(&cluster, &objects, record.is_none()).await?;
         StoreRecord { identity, revision: self.server.store().revision() }.write(&self.home)?;
         Ok(notes)

@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::Person;
 use crate::controller::Cluster;
 
+/// Another namespace than the usual one.
+const HOME: &str = "platform";
+
 fn deploy(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../deploy").join(name)
 }
@@ -28,6 +31,13 @@ fn printed(words: &[&str]) -> BTreeMap<String, Value> {
     objects(&Person::new().types(&[&["install", "--print"], words].concat()).ok().out)
 }
 
+/// The same in the namespace of a release, which Helm itself makes or finds.
+fn released(words: &[&str]) -> BTreeMap<String, Value> {
+    let mut objects = printed(&[words, &["--system-namespace", HOME]].concat());
+    objects.retain(|_, object| object["kind"] != "Namespace" || object["metadata"]["name"] != HOME);
+    objects
+}
+
 #[track_caller]
 fn same(rendered: &Output, printed: &BTreeMap<String, Value>, what: &str) {
     let said = String::from_utf8_lossy(&rendered.stderr);
@@ -43,7 +53,10 @@ fn same(rendered: &Output, printed: &BTreeMap<String, Value>, what: &str) {
 fn helm(values: &[&str]) -> Output {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new("helm");
-    command.args(["template", "vela", "--include-crds"]).arg(deploy("chart")).env("HOME", home.path());
+    command
+        .args(["template", "vela", "--include-crds", "--namespace", HOME])
+        .arg(deploy("chart"))
+        .env("HOME", home.path());
     for value in values {
         command.args(["--set", value]);
     }
@@ -99,7 +112,7 @@ const SELECTIONS: [(&[&str], &[&str]); 6] = [
 #[ignore = "needs helm: cargo test -p vela-cli --test cli deploy -- --ignored"]
 fn the_chart_renders_what_install_prints() {
     for (values, words) in SELECTIONS {
-        same(&helm(values), &printed(words), &values.join(","));
+        same(&helm(values), &released(words), &values.join(","));
     }
     let set = [
         "controller.image=a",
@@ -109,7 +122,7 @@ fn the_chart_renders_what_install_prints() {
     ];
     let said = helm(&set);
     let all = objects(&String::from_utf8_lossy(&said.stdout));
-    let spec = &all["\"Deployment\" \"vela-system\" \"vela-core\""]["spec"];
+    let spec = &all["\"Deployment\" \"platform\" \"vela-core\""]["spec"];
     let container = &spec["template"]["spec"]["containers"][0];
     assert_eq!((&spec["replicas"], &container["resources"]["limits"]["cpu"]), (&3.into(), &2.into()));
     assert_eq!(container["args"].as_array().unwrap().last().unwrap(), "--x=1");
@@ -135,11 +148,12 @@ fn helm_installs_and_upgrades_the_chart() {
         let image = format!("controller.image={image}");
         let mut command = Command::new("helm");
         command.args([verb, "vela"]).arg(&chart).args(["--set", &image, "--kubeconfig", &cluster.kubeconfig]);
+        command.args(["--namespace", HOME, "--create-namespace"]);
         let said = command.env("HOME", person.path("home")).output().unwrap();
         assert!(said.status.success(), "{verb}: {}", String::from_utf8_lossy(&said.stderr));
     };
     let image = || {
-        let live = cluster.object("apps/v1", "Deployment", "vela-system", "vela-core").unwrap();
+        let live = cluster.object("apps/v1", "Deployment", HOME, "vela-core").unwrap();
         live["spec"]["template"]["spec"]["containers"][0]["image"].clone()
     };
     helm("install", "x/core:1");
@@ -157,4 +171,17 @@ fn kustomize_renders_what_install_prints() {
     let built = Command::new("kubectl").arg("kustomize").arg(deploy("kustomize")).output().unwrap();
     let image = format!("vela-core:{}", env!("CARGO_PKG_VERSION"));
     same(&built, &printed(&["--controller-image", &image]), "the base");
+    let person = Person::new();
+    let folder = person.path("elsewhere");
+    std::fs::create_dir_all(&folder).unwrap();
+    for file in std::fs::read_dir(deploy("kustomize")).unwrap() {
+        let file = file.unwrap();
+        let base = person.path("base");
+        std::fs::create_dir_all(&base).unwrap();
+        std::fs::copy(file.path(), base.join(file.file_name())).unwrap();
+    }
+    person.write("elsewhere/kustomization.yaml", "namespace: platform\nresources: [../base]\n");
+    let built = Command::new("kubectl").arg("kustomize").arg(&folder).output().unwrap();
+    let words = ["--controller-image", &image, "--system-namespace", HOME];
+    same(&built, &printed(&words), "the base in another namespace");
 }

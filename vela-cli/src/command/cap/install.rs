@@ -24,7 +24,7 @@ pub(super) fn run(args: &InstallCapability, global: &Global, screen: &mut Screen
     let definitions = chosen(center, name, args.type_)?;
     block_on(async {
         let purpose = if args.dry_run { Purpose::Read } else { Purpose::Change };
-        let session = Session::open(&store::place(global), purpose, screen).await?;
+        let session = Session::open_for_all(global, purpose, screen).await?;
         let installed = install(&session.cluster, center, &definitions, args, screen).await;
         let closed = session.close().await;
         Failure::all([installed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
@@ -173,7 +173,7 @@ fn chart(definition: &Value) -> Option<String> {
 
 pub(super) fn remove(args: &UninstallCapability, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
-        let session = Session::open(&store::place(global), Purpose::Change, screen).await?;
+        let session = Session::open_for_all(global, Purpose::Change, screen).await?;
         let removed = uninstall(&session.cluster, args, screen).await;
         let closed = session.close().await;
         Failure::all([removed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)

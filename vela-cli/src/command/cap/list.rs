@@ -35,7 +35,7 @@ pub(in crate::command) fn run(listed: &Listed<'_>, global: &Global, screen: &mut
         return Err(store::none_configured().into());
     }
     block_on(async {
-        let session = Session::open(&store::place(global), Purpose::Read, screen).await?;
+        let session = Session::open_for_all(global, Purpose::Read, screen).await?;
         let there = there(&session.cluster).await;
         let listed = there.and_then(|there| print(&centers, listed, &there, screen));
         let closed = session.close().await;

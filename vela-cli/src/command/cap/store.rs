@@ -11,9 +11,7 @@ use vela_apiserver::store::private;
 use vela_engine::nearest::advice;
 use vela_engine::{DefinitionKind, names};
 
-use crate::args::Global;
 use crate::error::{Error, Failure, Result};
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 use crate::sandbox;
 
@@ -73,12 +71,6 @@ pub(super) fn find<'a>(all: &'a [Center], name: &str) -> Result<&'a Center> {
         let configure = || format!("`vela cap center config {name} ADDRESS` remembers one");
         error.hint(hint.unwrap_or_else(configure)).into()
     })
-}
-
-/// Capabilities are for every namespace, unless one is given.
-pub(super) fn place(global: &Global) -> Global {
-    let namespace = global.namespace.clone().or_else(|| Some(SYSTEM_NAMESPACE.to_owned()));
-    Global { namespace, ..global.clone() }
 }
 
 /// The centre that a definition came from.

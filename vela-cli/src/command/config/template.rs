@@ -17,7 +17,6 @@ use crate::command::show::outline;
 use crate::confirm::{Question, confirm};
 use crate::error::{Error, Failure, Result};
 use crate::input;
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 use crate::screen::{Screen, data};
 
@@ -36,7 +35,10 @@ pub(super) async fn run(cluster: &Cluster, args: &ConfigTemplate, screen: &mut S
             if !print_list(&rows, &["name", "namespace", "created"], false, *output, screen)? {
                 let place = match all_namespaces {
                     true => "any namespace".to_owned(),
-                    false => format!("the namespaces {SYSTEM_NAMESPACE} and {}", cluster.namespace()),
+                    false => {
+                        let system = cluster.system_namespace().await?;
+                        format!("the namespaces {system} and {}", cluster.namespace())
+                    }
                 };
                 screen.say(&format!("There is no config template in {place} of {}.", cluster.title()));
             }
@@ -63,7 +65,7 @@ async fn apply(cluster: &Cluster, args: &ApplyTemplate, screen: &mut Screen) -> 
         Some(name) => name.as_str(),
         None => read.name()?,
     };
-    let (namespace, name) = split(written);
+    let (namespace, name) = split(cluster, written).await?;
     let object = read.config_map(namespace, name)?;
     if let Some(there) = objects::read(cluster, &object).await? {
         let there = json!(there);
@@ -118,8 +120,11 @@ async fn delete(cluster: &Cluster, names: &[String], yes: bool, screen: &mut Scr
 }
 
 /// Namespace and name of a template, which may be written without its namespace.
-fn split(written: &str) -> (&str, &str) {
-    written.split_once('/').unwrap_or((SYSTEM_NAMESPACE, written))
+async fn split<'a>(cluster: &'a Cluster, written: &'a str) -> Result<(&'a str, &'a str)> {
+    match written.split_once('/') {
+        Some(parts) => Ok(parts),
+        None => Ok((cluster.system_namespace().await?, written)),
+    }
 }
 
 /// The name of the template that a ConfigMap holds.
@@ -130,7 +135,7 @@ fn name_of(config_map: &Value) -> &str {
 
 /// The ConfigMaps of templates, by namespace and name.
 async fn all(cluster: &Cluster, all_namespaces: bool) -> Result<Vec<Value>> {
-    let mut namespaces = vec![Some(SYSTEM_NAMESPACE), Some(cluster.namespace())];
+    let mut namespaces = vec![Some(cluster.system_namespace().await?), Some(cluster.namespace())];
     namespaces.dedup();
     let mut found: Vec<Value> = Vec::new();
     for namespace in if all_namespaces { vec![None] } else { namespaces } {
@@ -145,16 +150,17 @@ async fn all(cluster: &Cluster, all_namespaces: bool) -> Result<Vec<Value>> {
 
 /// The ConfigMap of the template of this name, which may begin with a namespace.
 pub(super) async fn find(cluster: &Cluster, written: &str) -> Result<Value> {
-    let (namespace, name) = split(written);
+    let (namespace, name) = split(cluster, written).await?;
     let config_map = Template::config_map(name);
     if let Some(found) = cluster.get(CONFIG_MAP.0, CONFIG_MAP.1, Some(namespace), &config_map).await? {
         return Ok(json!(found));
     }
     let known = all(cluster, false).await?;
+    let usual = cluster.system_namespace().await?;
     let names: Vec<String> = known
         .iter()
         .map(|one| match place_of(one).0 {
-            system if system == SYSTEM_NAMESPACE => name_of(one).to_owned(),
+            system if system == usual => name_of(one).to_owned(),
             other => format!("{other}/{}", name_of(one)),
         })
         .collect();

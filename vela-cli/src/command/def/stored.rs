@@ -8,7 +8,6 @@ use crate::applications::API_VERSION;
 use crate::args::DefinitionType;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::offline::DEFINITION_KINDS;
 
 /// The kind that a word of the command line means.
@@ -87,9 +86,10 @@ async fn get(
 async fn missing(cluster: &Cluster, kinds: &[DefinitionKind], name: &str) -> Result<Error> {
     let namespace = cluster.namespace();
     let error = Error::user(format!("there is no definition {name:?} in {}", cluster.place()));
-    if namespace != SYSTEM_NAMESPACE && !get(cluster, kinds, SYSTEM_NAMESPACE, name).await?.is_empty() {
+    let system = cluster.system_namespace().await?;
+    if namespace != system && !get(cluster, kinds, system, name).await?.is_empty() {
         return Ok(error.hint(format!(
-            "there is one in {SYSTEM_NAMESPACE}, which every namespace uses: add -n {SYSTEM_NAMESPACE} to mean it"
+            "there is one in {system}, which every namespace uses: add -n {system} to mean it"
         )));
     }
     let mut names = Vec::new();

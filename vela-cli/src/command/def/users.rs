@@ -9,7 +9,6 @@ use vela_engine::DefinitionKind;
 use crate::applications::{API_VERSION, KIND};
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 
 /// What uses the definition `name` of `namespace`, as "Application shop/site", in the order of names.
@@ -20,13 +19,14 @@ pub(in crate::command) async fn of(
     name: &str,
 ) -> Result<Vec<String>> {
     // One of the system namespace is for all that have no own of its name.
-    let is_for_all = namespace == SYSTEM_NAMESPACE;
+    let system = cluster.system_namespace().await?;
+    let is_for_all = namespace == system;
     let place = (!is_for_all).then_some(namespace);
     let mut have_own = BTreeSet::new();
     if is_for_all {
         let all = cluster.list(API_VERSION, kind.kind(), None).await?;
         let own = all.iter().filter(|one| one.name_any() == name).filter_map(ResourceExt::namespace);
-        have_own = own.filter(|one| one != SYSTEM_NAMESPACE).collect();
+        have_own = own.filter(|one| one != system).collect();
     }
     let mut users = BTreeSet::new();
     for (api_version, user) in [

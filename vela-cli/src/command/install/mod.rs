@@ -7,7 +7,7 @@ mod leftovers;
 mod upgrade;
 
 use serde_json::Value;
-use vela_core::access::Needs;
+use vela_core::access::{ACCOUNT, Needs};
 use vela_core::options::Bounds;
 use vela_core::{Controllers, LeaseConfig, Options, Process, Stop};
 use vela_engine::bounds::{ALLOW_CROSS_NAMESPACE, ALLOW_GRANTING_RIGHTS};
@@ -18,16 +18,19 @@ use crate::args::{Format, Global, Grant, Install};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation::operators::{self, DAPR, HARBOR, Operator, Run};
-use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
+use crate::installation::{self, webhooks};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on, block_on_threads};
+use crate::system_namespace::{self, USUAL};
 
 const AUTHENTICATE: &str = "--authenticate-application";
 
 pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Result<()> {
     let needs = needs(args);
     let asked = asked(args);
-    let objects = objects(args, needs, &asked)?;
+    let named = system_namespace::named(global)?;
+    // What is wrong with the flags is told before any cluster is asked.
+    let objects = objects(args, named.as_deref().unwrap_or(USUAL), needs, &asked)?;
     if args.print {
         let documents =
             objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
@@ -35,8 +38,8 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
     }
     match args.controller {
         // Its requests go on beside each other, as those of a controller in a cluster do.
-        Some(_) => block_on_threads(install(args, needs, &asked, &objects, global, screen)),
-        None => block_on(install(args, needs, &asked, &objects, global, screen)),
+        Some(_) => block_on_threads(install(args, needs, &asked, global, screen)),
+        None => block_on(install(args, needs, &asked, global, screen)),
     }
 }
 
@@ -70,10 +73,10 @@ fn image_is_named(flag: &str, image: &str, program: &str) -> Result<()> {
     Ok(())
 }
 
-/// Everything that these flags ask for, in the order it is applied.
-fn objects(args: &Install, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Value>> {
-    let mut objects = installation::objects()?;
-    objects.extend(installation::access(needs));
+/// Everything that these flags ask for in the system namespace `home`, in the order it is applied.
+fn objects(args: &Install, home: &str, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Value>> {
+    let mut objects = installation::objects(home)?;
+    objects.extend(installation::access(home, needs));
     if let Some(image) = &args.dapr_sidecar_image {
         image_is_named("--dapr-sidecar-image", image, "daprd, such as ghcr.io/dapr/daprd:1.18.3")?;
     }
@@ -91,7 +94,7 @@ fn objects(args: &Install, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Valu
             (args.allow_granting_rights, ALLOW_GRANTING_RIGHTS),
         ];
         let flags: Vec<&str> = flags.into_iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).collect();
-        objects.extend(installation::controller(image, args.webhooks, &flags));
+        objects.extend(installation::controller(home, image, args.webhooks, &flags));
     }
     if args.authenticate_application && !needs.webhooks {
         return Err(Error::user("--authenticate-application needs --webhooks or --webhook-url")
@@ -104,8 +107,8 @@ fn objects(args: &Install, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Valu
             .into());
     }
     let server = match &args.webhook_url {
-        Some(url) => Some(webhooks::outside(url)?),
-        None => args.webhooks.then(webhooks::in_cluster),
+        Some(url) => Some(webhooks::outside(home, url)?),
+        None => args.webhooks.then(|| webhooks::in_cluster(home)),
     };
     if server.is_none() && (args.trait_injector || args.webhook_conversion) {
         return Err(Error::user("--trait-injector and --webhook-conversion need a webhook server")
@@ -132,12 +135,11 @@ async fn install(
     args: &Install,
     needs: Needs,
     asked: &[Asked<'_>],
-    objects: &[Value],
     global: &Global,
     screen: &mut Screen,
 ) -> Result<()> {
     let session = Session::open_anywhere(global, Purpose::Read, screen).await?;
-    let done = install_in(&session, args, needs, asked, objects, screen).await;
+    let done = install_in(&session, args, needs, asked, screen).await;
     let closed = session.close().await;
     Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
 }
@@ -147,16 +149,17 @@ async fn install_in(
     args: &Install,
     needs: Needs,
     asked: &[Asked<'_>],
-    objects: &[Value],
     screen: &mut Screen,
 ) -> Result<()> {
+    let home = if session.is_sandbox() { USUAL } else { installation::home(&session.cluster).await? };
+    let objects = objects(args, home, needs, asked)?;
     if args.controller.is_some() && session.is_sandbox() {
         return Err(Error::user("the sandbox runs its own controllers")
             .hint("`vela up` starts them, and `vela sandbox run` keeps them running")
             .into());
     }
     for (operator, _) in asked {
-        operators::refuse_others(&session.cluster, operator, objects).await?;
+        operators::refuse_others(&session.cluster, operator, &objects).await?;
     }
     let mut superseded = installation::superseded(&session.cluster, needs).await?;
     for (operator, run) in asked {
@@ -165,20 +168,24 @@ async fn install_in(
         }
     }
     let (reset_definitions, dry_run) = (args.reset_definitions, args.dry_run);
-    let wanted = Wanted { objects, superseded, flags: flags(args), reset_definitions, dry_run };
+    let wanted = Wanted { objects: &objects, superseded, flags: flags(args), reset_definitions, dry_run };
     upgrade::run(&session.cluster, &wanted, screen).await?;
     if args.dry_run {
         return Ok(());
     }
     missing_images(args, asked, screen);
     if args.controller.is_some() {
-        return control(&session.cluster, args, screen).await;
+        return control(&session.cluster, home, args, screen).await;
     }
     if args.controller_image.is_none() {
-        screen.say(
-            "No --controller-image was given: run vela-core yourself, best as the ServiceAccount vela-system/vela-core, run \
+        let there = match home == USUAL {
+            true => String::new(),
+            false => format!(", outside a pod of that namespace with --system-definition-namespace={home}"),
+        };
+        screen.say(&format!(
+            "No --controller-image was given: run vela-core yourself, best as the ServiceAccount {home}/{ACCOUNT}{there}; run \
              `vela install --controller local`, or nothing acts on applications.",
-        );
+        ));
     }
     Ok(())
 }
@@ -219,15 +226,15 @@ fn missing_images(args: &Install, asked: &[Asked<'_>], screen: &mut Screen) {
 }
 
 /// The controllers in this process, until a user stops it.
-async fn control(cluster: &Cluster, args: &Install, screen: &mut Screen) -> Result<()> {
+async fn control(cluster: &Cluster, home: &str, args: &Install, screen: &mut Screen) -> Result<()> {
     let stop = Stop::new();
     let bounds =
         Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     let process = Process {
-        options: Options { bounds, ..Options::default() },
+        options: Options { bounds, system_namespace: home.to_owned(), ..Options::default() },
         lease: Some(LeaseConfig {
-            namespace: SYSTEM_NAMESPACE.to_owned(),
-            name: vela_core::access::ACCOUNT.to_owned(),
+            namespace: home.to_owned(),
+            name: ACCOUNT.to_owned(),
             identity: identity(),
         }),
         stop: stop.clone(),

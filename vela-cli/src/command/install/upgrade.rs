@@ -45,6 +45,7 @@ struct Counts {
 
 struct Upgrade<'a> {
     cluster: &'a Cluster,
+    home: &'a str,
     wanted: &'a Wanted<'a>,
     record: Option<Record>,
     /// Everything that this release can bring.
@@ -57,11 +58,12 @@ struct Upgrade<'a> {
 
 /// Carries the installation out, or tells what it would do.
 pub(super) async fn run(cluster: &Cluster, wanted: &Wanted<'_>, screen: &mut Screen) -> Result<()> {
+    let home = cluster.system_namespace().await?;
     let record = Record::read(cluster).await?;
-    let known: Vec<Id> = installation::everything()?.iter().map(Id::of).collect();
+    let known: Vec<Id> = installation::everything(home)?.iter().map(Id::of).collect();
     let leftovers = leftovers::of(record.as_ref(), &known);
     let (served, entries, counts) = (BTreeSet::new(), Vec::new(), Counts::default());
-    let mut upgrade = Upgrade { cluster, wanted, record, known, served, entries, counts, screen };
+    let mut upgrade = Upgrade { cluster, home, wanted, record, known, served, entries, counts, screen };
     upgrade.greet();
     let (registrations, others): (Vec<Entry>, Vec<Entry>) =
         leftovers.into_iter().partition(leftovers::is_registration);
@@ -109,7 +111,7 @@ impl Upgrade<'_> {
         if self.wanted.dry_run {
             return Ok(());
         }
-        let space = installation::namespace();
+        let space = installation::namespace(self.home);
         let (applied, _) = installation::put(self.cluster, &space).await?;
         if applied != Applied::Unchanged {
             self.screen.say(&installation::said(&space, applied.word()));
@@ -119,7 +121,7 @@ impl Upgrade<'_> {
         let new = self.wanted.objects.iter().map(Id::of).filter(|id| record.entry(id).is_none());
         let free = self.free_names(new.collect()).await?;
         record.entries.extend(free.into_iter().map(Entry::named));
-        installation::put(self.cluster, &record.object()).await.map(drop)
+        installation::put(self.cluster, &record.object(self.home)).await.map(drop)
     }
 
     /// Those of the names that no object has yet: an object of a user that has one never gets into the record.
@@ -277,7 +279,7 @@ impl Upgrade<'_> {
         self.entries.extend(others);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let record = Record { version, flags: self.wanted.flags.clone(), entries: self.entries };
-        installation::put(self.cluster, &record.object()).await?;
+        installation::put(self.cluster, &record.object(self.home)).await?;
         let right = self.wanted.objects.len().saturating_sub(retained);
         self.screen.say(&match retained {
             0 => format!("{right} objects are as they should be."),

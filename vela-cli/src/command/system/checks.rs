@@ -10,7 +10,7 @@ use super::{judged, operators, webhooks};
 use crate::applications::API_VERSION;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::installation::{self, SYSTEM_NAMESPACE};
+use crate::installation;
 use crate::offline::{DEFINITION_KINDS, RenderInputs};
 use crate::{offline, serving};
 
@@ -51,7 +51,7 @@ async fn controller(cluster: &Cluster, is_sandbox: bool) -> Result<Vec<Finding>>
         return Ok(vec![Finding::right(ABOUT, "the sandbox runs it itself")]);
     }
     let controller = Controller::of_applications(cluster).await?;
-    let mut findings = judged::controller(ABOUT, SYSTEM_NAMESPACE, &controller);
+    let mut findings = judged::controller(ABOUT, cluster.system_namespace().await?, &controller);
     if controller.deployment().is_none() && serving::missing(cluster).await.is_some() {
         let message = "nothing acts on applications: there is neither its Deployment nor its lease";
         let mend = "`vela install --controller-image IMAGE` runs one in the cluster, `vela install --controller local` one beside it";
@@ -68,7 +68,7 @@ async fn rights(cluster: &Cluster) -> Result<Vec<Finding>> {
         return Ok(vec![Finding::right(ABOUT, "a controller outside of the cluster has those of its user")]);
     };
     let needs = Needs { webhooks: deployment.args().contains(&"--use-webhook"), ..Needs::default() };
-    judged::rights(cluster, ABOUT, &installation::access(needs)).await
+    judged::rights(cluster, ABOUT, &installation::access(cluster.system_namespace().await?, needs)).await
 }
 
 /// Every definition of the cluster, judged as admission would.
@@ -83,6 +83,7 @@ async fn definitions(cluster: &Cluster) -> Result<Vec<Finding>> {
         }
     }
     let reader = offline::of_cluster(cluster, &[]).await?;
+    let system = cluster.system_namespace().await?;
     let mut findings = Vec::new();
     for document in &documents {
         let unread = |error| offline::unread(Some(cluster), error);
@@ -91,11 +92,11 @@ async fn definitions(cluster: &Cluster) -> Result<Vec<Finding>> {
                 inputs.faults(&Templates::default()).into_iter().find(vela_engine::Diagnostic::is_error)
             }
             Err(failure) => {
-                findings.push(broken(document, &failure.texts().join(" ")));
+                findings.push(broken(document, system, &failure.texts().join(" ")));
                 continue;
             }
         };
-        findings.extend(faults.map(|fault| broken(document, &fault.message)));
+        findings.extend(faults.map(|fault| broken(document, system, &fault.message)));
     }
     if findings.is_empty() {
         findings.push(Finding::right(ABOUT, format!("all {} can be used", documents.len())));
@@ -110,14 +111,14 @@ fn typed(mut object: Value, kind: DefinitionKind) -> Value {
     object
 }
 
-fn broken(document: &Document, message: &str) -> Finding {
+fn broken(document: &Document, system: &str, message: &str) -> Finding {
     let (kind, namespace, name) = (document.kind(), document.namespace(), document.name());
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mend = match namespace {
-        SYSTEM_NAMESPACE => format!(
+    let mend = match namespace == system {
+        true => format!(
             "`vela install` restores built-in definitions, `vela def edit {name} -n {namespace}` corrects it"
         ),
-        _ => format!("`vela def edit {name} -n {namespace}` corrects it"),
+        false => format!("`vela def edit {name} -n {namespace}` corrects it"),
     };
     Finding::wrong("definitions", format!("{kind} {namespace}/{name} cannot be used: {message}"), mend)
 }

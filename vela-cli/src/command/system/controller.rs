@@ -7,7 +7,6 @@ use vela_core::access::ACCOUNT;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::health::{self, Health};
-use crate::installation::SYSTEM_NAMESPACE;
 use crate::pointer::text;
 
 /// A lease that was not renewed for so many of its own durations is of a controller that is gone.
@@ -24,7 +23,7 @@ pub(super) struct Deployment(Value);
 impl Controller {
     /// That of applications.
     pub(super) async fn of_applications(cluster: &Cluster) -> Result<Self> {
-        Self::read(cluster, SYSTEM_NAMESPACE, ACCOUNT, ACCOUNT).await
+        Self::read(cluster, cluster.system_namespace().await?, ACCOUNT, ACCOUNT).await
     }
 
     /// The one with this Deployment, whose leader holds this lease.

@@ -9,7 +9,7 @@ mod operators;
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use vela_core::access::Needs;
+use vela_core::access::{ACCOUNT, HOME_BINDING, Needs};
 use vela_crds::labels::WEBHOOKS_OF_CORE;
 use vela_webhooks::registration::{AUTHORS, TRAIT_INJECTOR};
 
@@ -21,7 +21,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation::operators::OPERATORS;
 use crate::installation::record::RECORD;
-use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
+use crate::installation::{self, webhooks};
 use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
@@ -49,6 +49,7 @@ pub(crate) fn run(args: &Uninstall, global: &Global, screen: &mut Screen) -> Res
 }
 
 async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> Result<()> {
+    let home = installation::home(cluster).await?;
     let mut kept = Vec::new();
     for (api_version, kind) in HOLDING {
         if args.keep_crds {
@@ -69,13 +70,17 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
         }
     }
     let needs = Needs { webhooks: true, behalf: true, secrets: true, pods: true };
-    let mut others = installation::controller("none", true, &[]);
-    others.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": webhooks::SECRET, "namespace": SYSTEM_NAMESPACE}}));
-    others.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": RECORD, "namespace": SYSTEM_NAMESPACE}}));
+    let mut others = installation::controller(home, "none", true, &[]);
+    others.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": webhooks::SECRET, "namespace": home}}));
+    others.push(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": RECORD, "namespace": home}}),
+    );
     others.push(json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": {"name": vela_core::access::ACCOUNT, "namespace": SYSTEM_NAMESPACE}}));
-    others.extend(installation::access(needs).into_iter().rev());
-    let (kinds, types): (Vec<Value>, Vec<Value>) = installation::objects()?
+        "metadata": {"name": ACCOUNT, "namespace": home}}));
+    let (signs, rights): (Vec<Value>, Vec<Value>) =
+        installation::access(home, needs).into_iter().rev().partition(is_sign);
+    others.extend(rights);
+    let (kinds, types): (Vec<Value>, Vec<Value>) = installation::objects(home)?
         .into_iter()
         .filter(|object| text(object, "/kind") != "Namespace")
         .partition(is_kind);
@@ -93,8 +98,17 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
             take(cluster, kind, screen).await?;
         }
     }
-    left(&kept, kinds.len(), of_operators, args, screen);
+    // Last, so that a command that broke off finds the namespace again.
+    for sign in &signs {
+        take(cluster, sign, screen).await?;
+    }
+    left(home, &kept, kinds.len(), of_operators, args, screen);
     Ok(())
+}
+
+/// Is it that by which the system namespace is found?
+fn is_sign(object: &Value) -> bool {
+    text(object, "/kind") == "ClusterRoleBinding" && text(object, "/metadata/name") == HOME_BINDING
 }
 
 fn is_kind(object: &Value) -> bool {
@@ -181,8 +195,15 @@ fn is_ours(finalizer: &str) -> bool {
     finalizer.contains("oam.dev")
 }
 
-fn left(kept: &[String], kinds: usize, of_operators: Vec<String>, args: &Uninstall, screen: &mut Screen) {
-    let mut left = vec![format!("the namespace {SYSTEM_NAMESPACE} with whatever else is in it")];
+fn left(
+    home: &str,
+    kept: &[String],
+    kinds: usize,
+    of_operators: Vec<String>,
+    args: &Uninstall,
+    screen: &mut Screen,
+) {
+    let mut left = vec![format!("the namespace {home} with whatever else is in it")];
     if args.keep_crds {
         left.push(format!("{kinds} kinds"));
     }
@@ -199,6 +220,7 @@ fn left(kept: &[String], kinds: usize, of_operators: Vec<String>, args: &Uninsta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system_namespace::USUAL;
 
     #[test]
     fn only_our_own_finalizers_are_taken_off() {
@@ -224,8 +246,8 @@ mod tests {
         let server = vela_apiserver::ApiServer::builder().build().unwrap();
         let client = kube::Client::new(server.service(), "default");
         let cluster = Cluster::new(client, "test".to_owned(), "default".to_owned());
-        let mut objects = installation::objects().unwrap();
-        objects.extend(installation::access(Needs::default()));
+        let mut objects = installation::objects(USUAL).unwrap();
+        objects.extend(installation::access(USUAL, Needs::default()));
         let mut screen = Screen::new();
         installation::apply(&cluster, &objects).await.unwrap();
         let held = json!({"apiVersion": HOLDING[0].0, "kind": "Application", "spec": {"components": []},
@@ -240,9 +262,7 @@ mod tests {
         uninstall(&cluster, &args, &mut screen).await.unwrap();
         let shop = async || cluster.get(HOLDING[0].0, "Application", None, "shop").await.unwrap();
         assert!(shop().await.is_some_and(|shop| shop.metadata.deletion_timestamp.is_none()), "it is kept");
-        assert!(
-            cluster.get("v1", "ServiceAccount", Some(SYSTEM_NAMESPACE), "vela-core").await.unwrap().is_none()
-        );
+        assert!(cluster.get("v1", "ServiceAccount", Some(USUAL), "vela-core").await.unwrap().is_none());
 
         args.keep_crds = false;
         let failure = uninstall(&cluster, &args, &mut screen).await.unwrap_err();

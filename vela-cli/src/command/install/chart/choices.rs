@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::super::{asked, needs, objects as printed};
 use super::texts;
 use crate::args::{Command, Vela};
+use crate::installation::record::Id;
 
 /// A selection: a bit for each choice.
 pub(super) type Mask = u32;
@@ -77,14 +78,18 @@ pub(super) fn is_valid(mask: Mask) -> bool {
 /// What is printed for a selection.
 pub(super) fn objects(mask: Mask) -> Vec<Value> {
     let chosen = CHOICES.iter().enumerate().filter(|(index, _)| mask & (1 << index) != 0);
-    objects_of(&chosen.flat_map(|(_, choice)| choice.words).copied().collect::<Vec<_>>())
+    let words: Vec<&str> = chosen.flat_map(|(_, choice)| choice.words).copied().collect();
+    let mut objects = objects_of(texts::NAMESPACE, &words);
+    // Helm makes the namespace of a release, or finds it; a chart that has it is refused then.
+    objects.retain(|object| Id::of(object).name != texts::NAMESPACE);
+    objects
 }
 
-/// What is printed for the words behind `vela install`.
-pub(super) fn objects_of(words: &[&str]) -> Vec<Value> {
+/// What is printed for the words behind `vela install`, in a system namespace.
+pub(super) fn objects_of(home: &str, words: &[&str]) -> Vec<Value> {
     let words = ["vela", "install", "--print"].iter().chain(words);
     let Command::Install(args) = Vela::try_parse_from(words).unwrap().command else {
         unreachable!("install is what was typed")
     };
-    printed(&args, needs(&args), &asked(&args)).unwrap()
+    printed(&args, home, needs(&args), &asked(&args)).unwrap()
 }

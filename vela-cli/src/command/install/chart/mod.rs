@@ -16,6 +16,7 @@ use self::choices::{ALL, CHOICES, Mask, closed, is_valid};
 use self::merge::{Tree, merged};
 use crate::installation::record::Id;
 use crate::pointer::text;
+use crate::system_namespace::USUAL;
 
 /// Objects in the order of the command, by their titles.
 type Printed = Vec<(String, Value)>;
@@ -118,6 +119,12 @@ fn the_chart_is_what_install_prints() {
     files.extend(texts::written_by_hand());
     assert_eq!(files.len(), 16, "{:?}", files.keys());
     for (name, text) in files {
+        // Steps say what is usual where a controller does not tell.
+        let named = text.replace(&format!("_system: \"{USUAL}\""), "");
+        assert!(
+            !named.contains(USUAL) && !named.contains(texts::NAMESPACE),
+            "{name} names a namespace itself"
+        );
         let text = if name.ends_with(".yaml") { format!("{}{text}", texts::HEAD) } else { text };
         vela_testkit::golden(deploy(&name), &text);
     }
@@ -127,7 +134,7 @@ fn the_chart_is_what_install_prints() {
 fn the_kustomize_base_is_what_install_prints() {
     let words = ["--controller-image", texts::BASE_IMAGE];
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
-    for object in choices::objects_of(&words) {
+    for object in choices::objects_of(USUAL, &words) {
         let name = file(&object).unwrap_or("crds.yaml");
         let text = match name {
             "crds.yaml" => document(&object),

@@ -8,6 +8,7 @@ use crate::screen::data;
 
 // Stand in the printed objects where a value of the chart goes.
 pub(super) const IMAGE: &str = "chart-controller-image";
+pub(super) const NAMESPACE: &str = "chart-release-namespace";
 pub(super) const DAPR_IMAGE: &str = "chart-dapr-image";
 pub(super) const SIDECAR_IMAGE: &str = "chart-sidecar-image";
 pub(super) const HARBOR_IMAGE: &str = "chart-harbor-image";
@@ -63,7 +64,16 @@ pub(super) fn lines(object: Option<&Value>) -> Vec<String> {
 
 /// The lines with templates in place of marks.
 pub(super) fn finished(lines: &[String]) -> String {
-    lines.iter().map(|line| finished_line(line) + "\n").collect()
+    lines.iter().map(|line| in_release(&finished_line(line)) + "\n").collect()
+}
+
+/// The line with the namespace of the release; a whole value is quoted, because a namespace may look like a number.
+fn in_release(line: &str) -> String {
+    let value = "{{ .Release.Namespace | quote }}";
+    match line.strip_suffix(NAMESPACE) {
+        Some(before) if before.ends_with(": ") || before.ends_with("- ") => format!("{before}{value}"),
+        _ => line.replace(NAMESPACE, "{{ .Release.Namespace }}"),
+    }
 }
 
 fn finished_line(line: &str) -> String {
@@ -129,8 +139,8 @@ pub(super) fn written_by_hand() -> Vec<(String, String)> {
     files.map(|(name, text)| (format!("chart/{name}"), text)).to_vec()
 }
 
-const VALUES: &str = r#"# The flags of `vela install`, which stand behind each value. Everything lives in the namespace vela-system, and the operators in
-# dapr-system and harbor-operator: built-in types and `vela` name them.
+const VALUES: &str = r#"# The flags of `vela install`, which stand behind each value. Everything lives in the namespace of the release, and the
+# operators in dapr-system and harbor-operator, which built-in types and `vela` name.
 
 # vela-core. Without an image (--controller-image) no controller is installed.
 controller:
@@ -198,9 +208,9 @@ const CHECKS: &str = r#"{{- if and .Values.webhooks.enabled (not .Values.control
 {{- end }}
 "#;
 
-const NOTES: &str = r#"vela {{ .Chart.AppVersion }} is installed in the namespace vela-system.
+const NOTES: &str = r#"vela {{ .Chart.AppVersion }} is installed in the namespace {{ .Release.Namespace }}.
 {{- if not .Values.controller.image }}
-No controller runs: set controller.image, or run vela-core yourself as the ServiceAccount vela-system/vela-core.
+No controller runs: set controller.image, or run vela-core yourself as the ServiceAccount {{ .Release.Namespace }}/vela-core.
 {{- end }}
 `vela system diagnose` says whether everything is well.
 "#;

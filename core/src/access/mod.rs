@@ -5,6 +5,7 @@
 //! effect, the rights of the controller. A platform team that lets applications make more kinds gives those in a ClusterRole with the label
 //! [`AGGREGATE`]. The scenarios of this room judge every request of the controllers by these rules, and find unused rules.
 
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use serde_json::{Value, json};
 
 /// ClusterRoles with this label (value `"true"`) add to what the controllers may make.
@@ -12,6 +13,10 @@ pub const AGGREGATE: &str = "core.oam.dev/aggregate-to-vela-core";
 
 /// Name of the account the controllers work under, and of what is bound to it.
 pub const ACCOUNT: &str = "vela-core";
+
+/// The ClusterRoleBinding whose subject is that account. Every installation has it and no name in it changes, so that a
+/// client finds the system namespace by it, with one request.
+pub const HOME_BINDING: &str = "vela-core-own";
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
@@ -243,6 +248,12 @@ pub const AUTHOR: &[Rule] = &[
 /// The rights of a viewer in a namespace; added to the ClusterRoles `view`, `edit` and `admin`.
 pub const VIEWER: &[Rule] = &[rule("core.oam.dev", &["*"], READ), rule("standard.oam.dev", &["*"], READ)];
 
+/// Name of the roles of every known user.
+const EVERY_USER: &str = "vela-everybody";
+
+/// The right of every known user to find the system namespace: to read the binding [`HOME_BINDING`], and no other.
+const FINDS_HOME: &[Rule] = &[rule(GROUP, &["clusterrolebindings"], &["get"])];
+
 /// The rights of every known user in the system namespace: to read the definitions for all, and whether a controller runs.
 /// None of it is confidential.
 pub const EVERYBODY: &[Rule] = &[
@@ -297,7 +308,7 @@ pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
 /// The account of the controllers, their roles and the bindings, as objects of a namespace; and the roles of people.
 pub fn objects(namespace: &str, needs: Needs) -> Vec<Value> {
     let at_home = json!({"name": ACCOUNT, "namespace": namespace});
-    let (own, made, built_in) = ("vela-core-own", "vela-core-made", "vela-core-made-built-in");
+    let (own, made, built_in) = (HOME_BINDING, "vela-core-made", "vela-core-made-built-in");
     let of_cluster = |name: &str| binding(namespace, "ClusterRole", name, json!({"name": name}));
     let mut home = HOME.to_vec();
     if needs.webhooks {
@@ -347,6 +358,13 @@ pub fn superseded(needs: Needs) -> Vec<&'static str> {
     unneeded.into_iter().filter(|(needed, _)| !needed).map(|(_, name)| name).collect()
 }
 
+/// The namespace of the account that the binding [`HOME_BINDING`] names.
+pub fn home_of(binding: &ClusterRoleBinding) -> Option<String> {
+    let subjects = binding.subjects.iter().flatten();
+    let mut accounts = subjects.filter(|one| one.kind == "ServiceAccount" && one.name == ACCOUNT);
+    accounts.find_map(|one| one.namespace.clone())
+}
+
 /// The roles of authors, viewers and all users.
 fn people(namespace: &str) -> Vec<Value> {
     let added = |to: &[&str]| {
@@ -354,8 +372,20 @@ fn people(namespace: &str) -> Vec<Value> {
             .map(|to| (format!("rbac.authorization.k8s.io/aggregate-to-{to}"), json!("true")))
             .collect::<serde_json::Map<String, Value>>()
     };
-    let everybody = json!({"name": "vela-everybody", "namespace": namespace});
+    let everybody = json!({"name": EVERY_USER, "namespace": namespace});
+    let anywhere = json!({"name": EVERY_USER});
     let mut seen = role("Role", everybody.clone(), EVERYBODY);
+    let mut finds = role("ClusterRole", anywhere.clone(), FINDS_HOME);
+    finds["rules"][0]["resourceNames"] = json!([HOME_BINDING]);
+    let all_bound = |kind: &str, metadata: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{kind}Binding"),
+            "metadata": metadata,
+            "roleRef": {"apiGroup": GROUP, "kind": kind, "name": EVERY_USER},
+            "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": "system:authenticated"}],
+        })
+    };
     // Of leases and deployments only the controller's own.
     for rule in
         seen["rules"].as_array_mut().into_iter().flatten().filter(|rule| rule["verbs"] == json!(["get"]))
@@ -370,13 +400,9 @@ fn people(namespace: &str) -> Vec<Value> {
             VIEWER,
         ),
         seen,
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": everybody,
-            "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "vela-everybody"},
-            "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": "system:authenticated"}],
-        }),
+        all_bound("Role", everybody),
+        finds,
+        all_bound("ClusterRole", anywhere),
     ]
 }
 
@@ -411,62 +437,4 @@ impl Rule {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules(needs: Needs, allows: (&str, &str, &str)) -> Vec<String> {
-        let (verb, group, resource) = allows;
-        let has = |list: &Value, item: &str| list.as_array().is_some_and(|all| all.contains(&json!(item)));
-        let objects = objects("vela-system", needs);
-        let allowing = objects.iter().filter(|object| {
-            object["rules"].as_array().is_some_and(|rules| {
-                rules.iter().any(|rule| {
-                    has(&rule["apiGroups"], group)
-                        && has(&rule["resources"], resource)
-                        && has(&rule["verbs"], verb)
-                })
-            })
-        });
-        allowing.map(|object| object["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
-    }
-
-    #[test]
-    fn what_no_flag_needs_is_not_bound() {
-        let none = Needs::default();
-        for (verb, group, resource) in [
-            ("get", "", "secrets"),
-            ("create", "", "pods"),
-            ("patch", "apiextensions.k8s.io", "customresourcedefinitions"),
-            ("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
-            ("impersonate", "", "users"),
-        ] {
-            assert_eq!(rules(none, (verb, group, resource)), Vec::<String>::new(), "{verb} {resource}");
-        }
-        let all = Needs { webhooks: true, secrets: true, pods: true, ..none };
-        assert_eq!(rules(all, ("create", "", "pods")), ["vela-core-made-built-in"]);
-        assert_eq!(rules(all, ("create", "", "secrets")), ["vela-core-made-built-in", ACCOUNT]);
-        assert_eq!(rules(all, ("patch", "apiextensions.k8s.io", "customresourcedefinitions")), [HOOKS]);
-        // For authors nothing is made under the own account.
-        let behalf = Needs { behalf: true, webhooks: true, ..none };
-        assert_eq!(rules(behalf, ("create", "apps", "deployments")), Vec::<String>::new());
-        assert_eq!(rules(behalf, ("watch", "apps", "deployments")), ["vela-core-made-built-in"]);
-        assert_eq!(rules(behalf, ("patch", "", "configmaps")), ["vela-core-made-built-in"]);
-        assert_eq!(rules(behalf, ("patch", "", "secrets")), Vec::<String>::new());
-        assert_eq!(superseded(behalf), Vec::<&str>::new());
-        assert_eq!(superseded(none), [HOOKS, IMPERSONATE]);
-    }
-
-    #[test]
-    fn people_have_roles() {
-        let needs = Needs::default();
-        assert_eq!(rules(needs, ("create", "core.oam.dev", "applications")), ["vela-author"]);
-        let steers = rules(needs, ("patch", "core.oam.dev", "applications/status"));
-        assert!(steers.contains(&"vela-author".to_owned()), "{steers:?}");
-        let reads = rules(needs, ("list", "core.oam.dev", "traitdefinitions"));
-        assert!(reads.contains(&"vela-everybody".to_owned()), "{reads:?}");
-        // The controllers' records are theirs.
-        let writes = |resource| rules(needs, ("update", "core.oam.dev", resource));
-        assert_eq!(writes("applicationrevisions"), Vec::<String>::new());
-        assert_eq!(writes("resourcetrackers"), ["vela-core-own"]);
-    }
-}
+mod tests;
