@@ -15,8 +15,10 @@ mod standard;
 mod steps;
 mod traits;
 mod v1alpha2;
+mod views;
 
 pub use definition::{Attributes, Definition, Kind, StatusTexts};
+pub use views::{VIEWS, View};
 
 /// Every built-in definition: components, traits, those of 0.3, policies, steps, then the v1alpha2 kinds of the platform.
 pub fn builtin() -> &'static [Definition] {

@@ -33,6 +33,7 @@
 pub mod application_configuration;
 pub mod bounds;
 pub mod check;
+pub mod children;
 pub mod config;
 pub mod containerized_workload;
 pub mod definition;
@@ -75,6 +76,7 @@ pub mod steps;
 pub mod successor;
 pub mod transform;
 mod transformed;
+pub mod view;
 pub mod workflow;
 pub mod workload_names;
 

@@ -63,8 +63,8 @@ impl Cluster {
     /// Where the controller and the definitions for everybody are.
     pub(crate) async fn system_namespace(&self) -> Result<&str> {
         let found = self.system.get_or_try_init(|| async {
-            let told = system_namespace::told(&self.client).await?;
-            Ok::<_, kube::Error>(told.unwrap_or_else(|| system_namespace::USUAL.to_owned()))
+            let recorded = system_namespace::recorded(&self.client).await?;
+            Ok::<_, kube::Error>(recorded.unwrap_or_else(|| system_namespace::USUAL.to_owned()))
         });
         found.await.map(String::as_str).map_err(|error| self.failure("say where vela is", &error))
     }
@@ -88,7 +88,7 @@ impl Cluster {
         format!("namespace {} of {}", self.namespace, self.title)
     }
 
-    /// One request that any cluster answers, so that an unreachable one is told before any work is done.
+    /// One request that any cluster answers, so that an unreachable one is reported before any work is done.
     pub(crate) async fn reach(&self) -> Result<()> {
         self.client.apiserver_version().await.map(drop).map_err(|error| self.failure("be reached", &error))
     }

@@ -23,6 +23,7 @@ mod health;
 mod input;
 mod installation;
 mod kustomize;
+mod listing;
 mod new_file;
 mod offline;
 mod order;

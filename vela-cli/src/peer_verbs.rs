@@ -94,11 +94,6 @@ const VERBS: &[Verb] = &[
     ),
     ("provider", Absence::NotYet, "the workflow step `apply-terraform-provider` stores a provider"),
     (
-        "ql",
-        Absence::NotYet,
-        "`vela status NAME -o json` prints components, objects and their health for programs",
-    ),
-    (
         "registry",
         Absence::Otherwise,
         "`vela cap center` names folders of definitions elsewhere, and `vela cap install` brings them",

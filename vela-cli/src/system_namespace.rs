@@ -13,7 +13,7 @@ use vela_runtime::Api;
 use crate::args::Global;
 use crate::error::{Error, Result};
 
-/// The variables by which KubeVela is told, in its order.
+/// The variables by which KubeVela learns it, in its order.
 const VARIABLES: [&str; 2] = ["KUBEVELA_SYSTEM_NAMESPACE", "DEFAULT_VELA_NS"];
 
 /// The one that a user names, by flag or by variable.
@@ -38,11 +38,11 @@ fn from_variables(value_of: impl Fn(&str) -> Option<String>) -> Result<Option<St
 }
 
 /// The one that the cluster tells; nothing where vela is not installed, or where this user may not know.
-pub(crate) async fn told(client: &Client) -> kube::Result<Option<String>> {
+pub(crate) async fn recorded(client: &Client) -> kube::Result<Option<String>> {
     let bindings: Api<ClusterRoleBinding> = Api::all(client.clone());
     match bindings.get_opt(HOME_BINDING).await {
         Ok(found) => Ok(found.as_ref().and_then(home_of)),
-        // A release up to 0.2.0 gave nobody this right, and lived in the usual one.
+        // A release up to 0.2.0 gave no user this right, and lived in the usual one.
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
         Err(error) => Err(error),
     }

@@ -49,6 +49,8 @@ mod operators;
 mod policies;
 #[path = "cli/pty.rs"]
 mod pty;
+#[path = "cli/ql.rs"]
+mod ql;
 #[path = "cli/rollout.rs"]
 mod rollout;
 #[path = "cli/sandbox.rs"]

@@ -110,6 +110,8 @@ pub const OWN: &[Rule] = &[
     // ReplicaSets and pods show why pods of a rollout are missing.
     rule("apps", &["replicasets"], READ),
     rule("", &["pods"], READ),
+    // Steps ask for the events of an object, and a tree has what is behind a Service.
+    rule("", &["events", "endpoints"], &["list"]),
     rule("events.k8s.io", &["events"], &["create", "patch"]),
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], READ),
     rule("", &["namespaces"], READ),

@@ -58,7 +58,7 @@ fn people_have_roles() {
     assert_eq!(writes("resourcetrackers"), ["vela-core-own"]);
 }
 
-/// Whoever may read nothing else of the cluster still finds where the definitions for all are.
+/// A user who may read nothing else of the cluster still finds where the definitions for all are.
 #[test]
 fn every_user_may_read_which_namespace_is_home() {
     let all = objects("platform", Needs::default());

@@ -16,6 +16,7 @@ use vela_snapshot::{Live, Reader, Watched};
 use super::recorded_definitions;
 use crate::blocking::{NotComputed, run_blocking};
 use crate::context::Context;
+pub(crate) use crate::reading::json;
 
 /// Definitions and objects in reach of applications.
 #[derive(Clone)]
@@ -207,9 +208,4 @@ pub(crate) enum NotRead {
 fn is_frozen(definition: &Definition) -> bool {
     let version = definition.object().pointer("/metadata/resourceVersion").and_then(Value::as_str);
     version.is_some_and(|version| version.contains('/'))
-}
-
-/// An object as plain JSON. Objects come from JSON, so the way back cannot fail.
-pub(crate) fn json(object: &DynamicObject) -> Value {
-    serde_json::to_value(object).unwrap_or(Value::Null)
 }

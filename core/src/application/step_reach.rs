@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DynamicObject, ListParams, Patch, PatchParams, TypeMeta};
+use kube::api::{DynamicObject, LogParams, Patch, PatchParams};
 use serde_json::{Value, json};
+use vela_crds::ResourceTracker;
 use vela_engine::definition::Language;
 use vela_engine::parse::Component;
 use vela_engine::{AppFile, ObjectKey, policy};
@@ -13,18 +14,14 @@ use vela_runtime::apply::{Conflicts, Deletion};
 use vela_runtime::{Api, Key, Kind};
 
 use super::fetch;
+use super::inventory::{Marks, Record};
+use super::resource_tracker::{self, Trackers};
 use super::tracker_store::Records;
 use crate::author::Actor;
 use crate::context::{Context, FIELD_MANAGER};
+use crate::reading::{OBJECTS_AT_MOST, Reading, Selection, Unread};
 use crate::status::difference;
-use crate::workflow::{MayWrite, OwnedObject, Selection};
-
-/// Objects asked for by one request.
-const PAGE: u32 = 250;
-/// Objects that one list gives a step.
-const OBJECTS_AT_MOST: usize = 2000;
-/// Bytes of them: they become part of what the step is evaluated with.
-const BYTES_AT_MOST: usize = 4 << 20;
+use crate::workflow::{MayWrite, OwnedObject};
 
 /// The reach of the steps of one application.
 pub(crate) struct StepReach<'a> {
@@ -37,35 +34,47 @@ pub(crate) struct StepReach<'a> {
 impl StepReach<'_> {
     /// Objects as they are in the cluster, or why they cannot be read.
     pub(crate) async fn list(&self, selection: &Selection) -> Result<Vec<Value>, String> {
-        let Selection { api_version, kind, labels, .. } = selection;
-        let kind = self.context.discovery.resolve(api_version, kind).await;
-        let kind = kind.map_err(|error| error.to_string())?;
+        let reading = self.reading();
+        let kind = reading.kind(&selection.api_version, &selection.kind).await;
+        let kind = kind.map_err(|why| self.explained(why))?;
         let namespace = self.namespace(selection, &kind)?;
-        let api = kind.api(self.acting.client(), &namespace);
-        let mut params = ListParams::default().limit(PAGE);
-        if !labels.is_empty() {
-            let terms: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            params = params.labels(&terms.join(","));
+        let found = reading.list(&kind, selection, &namespace).await;
+        found.map_err(|why| self.explained(why))
+    }
+
+    /// Does the cluster know a kind?
+    pub(crate) async fn is_served(&self, api_version: &str, kind: &str) -> bool {
+        self.context.discovery.resolve(api_version, kind).await.is_ok()
+    }
+
+    /// The ConfigMaps with a label in the namespace of the system, which are there for everybody.
+    pub(crate) async fn list_shared(&self, label: &str) -> Result<Vec<Value>, String> {
+        let context = self.context;
+        let reading = Reading { client: context.client.clone(), discovery: &context.discovery };
+        let kind = reading.kind("v1", "ConfigMap").await.map_err(|why| self.explained(why))?;
+        let found = reading.labelled(&kind, label, &context.options.system_namespace).await;
+        found.map_err(|why| self.explained(why))
+    }
+
+    /// The log of a container, or why it cannot be read.
+    pub(crate) async fn log(&self, namespace: &str, pod: &str, params: LogParams) -> Result<String, String> {
+        let (own, bounds) = (self.app.namespace(), self.app.bounds());
+        let namespace = if namespace.is_empty() { own } else { namespace };
+        if let Some((message, hint)) =
+            bounds.refusal_of_reading(&ObjectKey::local("v1", "Pod", namespace, pod), own)
+        {
+            return Err(format!("{message}; {hint}"));
         }
-        let (mut found, mut bytes) = (Vec::new(), 0);
-        // The number of objects is limited, and each page has some.
-        loop {
-            let page = api.list(&params).await.map_err(|error| self.acting.explain(&error))?;
-            let next = page.metadata.continue_.filter(|token| !token.is_empty() && !page.items.is_empty());
-            for object in page.items {
-                let object = written(&kind, object);
-                bytes += object.to_string().len();
-                found.push(object);
-            }
-            if found.len() > OBJECTS_AT_MOST || bytes > BYTES_AT_MOST {
-                return Err(format!(
-                    "more than {OBJECTS_AT_MOST} objects or {BYTES_AT_MOST} bytes of kind {} are selected; write a filter",
-                    kind.resource.kind
-                ));
-            }
-            let Some(token) = next else { return Ok(found) };
-            params = params.continue_token(&token);
-        }
+        let log = self.reading().log(namespace, pod, params).await;
+        log.map_err(|why| self.explained(why))
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading { client: self.acting.client(), discovery: &self.context.discovery }
+    }
+
+    fn explained(&self, why: Unread) -> String {
+        why.explained(|error| self.acting.explain(error))
     }
 
     /// Where a selection looks, where the application may read there.
@@ -183,20 +192,7 @@ impl StepReach<'_> {
         }
         let read = self.records.read(&Key::new(namespace, name));
         let (record, _) = read.map_err(|error| format!("the record of {key} cannot be read: {error}"))?;
-        let wanted = record.entries.into_iter().filter(|(owned, entry)| {
-            // Other clusters are out of reach.
-            !entry.unwanted && owned.cluster.is_empty()
-        });
-        let named = wanted.take(OBJECTS_AT_MOST).map(|(owned, entry)| OwnedObject {
-            object: json!({
-                "apiVersion": owned.api_version,
-                "kind": owned.kind,
-                "metadata": {"namespace": owned.key.namespace, "name": owned.key.name},
-            }),
-            component: entry.component.unwrap_or_default(),
-            trait_type: entry.trait_type.unwrap_or_default(),
-        });
-        Ok(named.collect())
+        Ok(owned_of(record))
     }
 
     /// A list of the application's spec as it is written.
@@ -221,11 +217,33 @@ impl StepReach<'_> {
     }
 }
 
-/// An object of a list, which does not say what it is.
-fn written(kind: &Kind, mut object: DynamicObject) -> Value {
-    object.types.get_or_insert_with(|| TypeMeta {
-        api_version: kind.resource.api_version.clone(),
-        kind: kind.resource.kind.clone(),
+/// The objects that a record names and that are in reach.
+fn owned_of(record: Record) -> Vec<OwnedObject> {
+    let wanted = record.entries.into_iter().filter(|(owned, entry)| {
+        // Other clusters are out of reach.
+        !entry.unwanted && owned.cluster.is_empty()
     });
-    fetch::json(&object)
+    let named = wanted.take(OBJECTS_AT_MOST).map(|(owned, entry)| OwnedObject {
+        object: json!({
+            "apiVersion": owned.api_version,
+            "kind": owned.kind,
+            "metadata": {"namespace": owned.key.namespace, "name": owned.key.name},
+        }),
+        component: entry.component.unwrap_or_default(),
+        trait_type: entry.trait_type.unwrap_or_default(),
+    });
+    named.collect()
+}
+
+/// By which labels the trackers of an application are found.
+pub(crate) fn tracker_selector(application: &Key) -> String {
+    let labels = resource_tracker::labels_of(application, &Marks::default());
+    let terms: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    terms.join(",")
+}
+
+/// The objects that the trackers of one application record, or why they cannot be read.
+pub(crate) fn recorded(trackers: Vec<ResourceTracker>) -> Result<Vec<OwnedObject>, String> {
+    let record = Trackers::of(trackers).record().map_err(|error| error.to_string())?;
+    Ok(owned_of(record))
 }

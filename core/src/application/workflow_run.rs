@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, LogParams};
 use serde_json::{Value, json};
 use vela_crds::labels;
 use vela_engine::status::Status;
@@ -28,9 +28,10 @@ use super::reconciler::ApplicationReconciler;
 use super::step_reach::StepReach;
 use crate::author::Actor;
 use crate::egress::{Answer, NoAnswer, Request};
+use crate::reading::Selection;
 use crate::workflow::{
     Apply, Applying, Effects, Executed, First, Form, Home, MayWrite, Network, Objects, OwnedObject, Owner,
-    RunStore, Selection, execute, with_home,
+    RunStore, execute, with_home,
 };
 
 /// The run of one application in one reconcile.
@@ -300,6 +301,23 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
         Ok(self.reach().read_shared(namespace, name).await)
     }
 
+    async fn is_served(&mut self, api_version: &str, kind: &str) -> Result<bool, apply::Error> {
+        Ok(self.reach().is_served(api_version, kind).await)
+    }
+
+    async fn list_shared(&mut self, label: &str) -> Result<Result<Vec<Value>, String>, apply::Error> {
+        Ok(self.reach().list_shared(label).await)
+    }
+
+    async fn pod_log(
+        &mut self,
+        namespace: &str,
+        pod: &str,
+        params: LogParams,
+    ) -> Result<Result<String, String>, apply::Error> {
+        Ok(self.reach().log(namespace, pod, params).await)
+    }
+
     async fn put_object(
         &mut self,
         object: Value,
@@ -344,7 +362,7 @@ impl Owner for StepEffects<'_, '_, '_, '_> {
         self.reach().terraform_components()
     }
 
-    fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
+    async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.reach().owned(namespace, name)
     }
 

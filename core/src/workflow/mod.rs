@@ -20,7 +20,7 @@ use crate::options::Options;
 
 pub(crate) use effects::{Applying, Effects, First};
 pub(crate) use executor::{Executed, execute};
-pub(crate) use providers::{MayWrite, Network, Objects, OwnedObject, Owner, Selection};
+pub(crate) use providers::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, call};
 pub(crate) use run_store::{Form, Home, RunStore, StoreError};
 
 /// The context of a run, with what steps know of the controller.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, LogParams};
 use serde_json::{Value, json};
 use vela_crds::labels::{WORKFLOW_RUN_NAME, WORKFLOW_RUN_NAMESPACE};
 use vela_engine::workflow::{Execution, Progress, RunStatus, RunValues, StepOutcome};
@@ -21,8 +21,9 @@ use crate::author::Actor;
 use crate::blocking::run_blocking;
 use crate::context::Context;
 use crate::egress::{Answer, NoAnswer, Request};
+use crate::reading::Selection;
 use crate::workflow::{
-    Apply, Applying, Effects, First, MayWrite, Network, Objects, OwnedObject, Owner, RunStore, Selection,
+    Apply, Applying, Effects, First, MayWrite, Network, Objects, OwnedObject, Owner, RunStore,
 };
 
 /// Does what the steps of one run ask for.
@@ -161,6 +162,23 @@ impl Objects for RunEffects<'_> {
         Ok(self.reach().read_shared(namespace, name).await)
     }
 
+    async fn is_served(&mut self, api_version: &str, kind: &str) -> Result<bool, Error> {
+        Ok(self.reach().is_served(api_version, kind).await)
+    }
+
+    async fn list_shared(&mut self, label: &str) -> Result<Result<Vec<Value>, String>, Error> {
+        Ok(self.reach().list_shared(label).await)
+    }
+
+    async fn pod_log(
+        &mut self,
+        namespace: &str,
+        pod: &str,
+        params: LogParams,
+    ) -> Result<Result<String, String>, Error> {
+        Ok(self.reach().log(namespace, pod, params).await)
+    }
+
     async fn put_object(&mut self, object: Value, may_write: MayWrite) -> Result<Result<(), String>, Error> {
         Ok(self.reach().put(object, may_write).await)
     }
@@ -202,7 +220,7 @@ impl Owner for RunEffects<'_> {
         Vec::new()
     }
 
-    fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
+    async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.reach().owned(namespace, name)
     }
 

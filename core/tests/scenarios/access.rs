@@ -219,6 +219,7 @@ fn every_right_of_the_controllers_is_used() {
         deploys::a_policy_in_an_object_of_its_own_is_gone_by,
         workflow_refs::a_workflow_object_is_run_and_its_change_makes_a_revision,
         workflow_runs::a_run_goes_through_its_steps_and_waits_for_a_person,
+        super::workflow_objects::a_step_asks_for_pods_trees_and_events,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
         rollouts_seed::the_second_revision_waits_for_either_kind_of_rollout,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,

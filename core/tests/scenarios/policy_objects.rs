@@ -173,3 +173,77 @@ async fn a_changed_definition_waits_for_the_next_revision() {
     cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": wider}})).await;
     assert_eq!(limits(&cluster, "3").await["data"]["text"], "b");
 }
+
+/// A policy beside the fence, about all ConfigMaps.
+fn and(type_: &str, more: &Value) -> Value {
+    let mut rule = json!({"selector": {"resourceTypes": ["ConfigMap"]}});
+    for (field, value) in more.as_object().into_iter().flatten() {
+        rule[field] = value.clone();
+    }
+    let fence = shop(&Value::Null)["spec"]["policies"][0].clone();
+    json!({"policies": [fence, {"name": type_, "type": type_, "properties": {"rules": [rule]}}]})
+}
+
+#[tokio::test]
+async fn an_object_is_taken_over_for_a_policy_by_policy_only() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    cluster.create(foreign()).await;
+    cluster.create(shop(&Value::Null)).await;
+    let is_refused =
+        |one: &Value| condition(one, "Workflow")["message"].to_string().contains("was not made by");
+    until_or("it is refused", || cluster.application("shop"), is_refused).await;
+
+    let policies = and("take-over", &Value::Null);
+    cluster.patch(OAM, "Application", "shop", json!({"spec": policies})).await;
+    let taken = limits(&cluster, "2").await;
+    assert_eq!(
+        (&taken["data"]["mine"], &taken["metadata"]["labels"]["app.oam.dev/name"]),
+        (&json!("yes"), &json!("shop"))
+    );
+    cluster.phase("shop", "running").await;
+}
+
+#[tokio::test]
+async fn objects_of_policies_stay_as_long_as_their_strategy_says() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    cluster.create(shop(&and("garbage-collect", &json!({"strategy": "onAppDelete"})))).await;
+    cluster.phase("shop", "running").await;
+    let kept = and("garbage-collect", &json!({"strategy": "onAppDelete"}))["policies"][1].clone();
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": [kept]}})).await;
+    let has_no_fence = |one: &Value| one["status"]["policy"].is_null();
+    until_or("the fence is wanted no more", || cluster.application("shop"), has_no_fence).await;
+    cluster.phase("shop", "running").await;
+    cluster.quiet().await;
+    assert!(cluster.get("v1", "ConfigMap", "limits").await.is_some(), "it stays until the application goes");
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone("v1", "ConfigMap", "limits").await;
+    cluster.gone(OAM, "Application", "shop").await;
+}
+
+#[tokio::test]
+async fn objects_of_policies_stay_within_the_bounds() {
+    let cluster = TestCluster::new().await;
+    for (kind, more, part) in [
+        ("ConfigMap", "metadata: namespace: \"kube-system\"", "--allow-cross-namespace"),
+        ("ClusterRole", "rules: []", "ClusterRole"),
+    ] {
+        let api = if kind == "ConfigMap" { "v1" } else { "rbac.authorization.k8s.io/v1" };
+        let name = kind.to_lowercase();
+        let template =
+            format!("output: {{\n\tapiVersion: \"{api}\", kind: \"{kind}\"\n\t{more}\n}}\nparameter: {{}}\n");
+        cluster
+            .create(json!({
+                "apiVersion": OAM, "kind": "PolicyDefinition", "metadata": {"name": name},
+                "spec": {"schematic": {"cue": {"template": template}}},
+            }))
+            .await;
+        let mut app = application(&name, &[web(&format!("{name}-web"), "nginx:1")]);
+        app["spec"]["policies"] = json!([{"name": format!("{name}-beyond"), "type": name}]);
+        cluster.create(app).await;
+        let is_refused = |one: &Value| one["status"]["conditions"].to_string().contains(part);
+        until_or(&format!("{kind} is refused"), || cluster.application(&name), is_refused).await;
+        assert!(cluster.deployment(&format!("{name}-web")).await.is_none(), "no component was begun");
+    }
+}

@@ -186,6 +186,44 @@ async fn a_step_learns_where_the_application_is_reached() {
 }
 
 #[tokio::test]
+pub(crate) async fn a_step_asks_for_pods_trees_and_events() {
+    let cluster = TestCluster::new().await;
+    let template = r#"
+import ("vela/query", "vela/builtin")
+pods: query.#CollectPods & {$params: app: {name: context.name, namespace: context.namespace}}
+wait: builtin.#ConditionalWait & {$params: continue: len(pods.$returns.list) > 0}
+tree: query.#GetApplicationTree & {$params: app: {name: context.name, namespace: context.namespace}}
+events: query.#SearchEvents & {$params: {cluster: "", value: {kind: "Application", metadata: {name: context.name, namespace: context.namespace}}}}
+found: {
+	workload: [for pod in pods.$returns.list {pod.workload.kind}]
+	below: [for one in tree.$returns.list if one.resourceTree.leafNodes != _|_ for node in one.resourceTree.leafNodes {node.kind}]
+	happened: len(events.$returns.list) > 0
+}
+parameter: {}
+"#;
+    let definition = json!({
+        "apiVersion": OAM, "kind": "WorkflowStepDefinition", "metadata": {"name": "look"},
+        "spec": {"schematic": {"cue": {"template": template}}},
+    });
+    cluster.create(definition).await;
+    let event = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "shop.1"}, "reason": "Noticed", "message": "by a person", "type": "Normal",
+        "involvedObject": {"apiVersion": OAM, "kind": "Application", "name": "shop", "namespace": cluster.namespace},
+    });
+    cluster.create(event).await;
+    let steps = json!([
+        {"name": "back", "type": "apply-component", "properties": {"component": "shop-back"}},
+        {"name": "look", "type": "look", "outputs": [{"name": "found", "valueFrom": "found"}]},
+    ]);
+    cluster.create(with_steps("shop", &steps)).await;
+    cluster.phase("shop", "running").await;
+    let values = cluster.get("v1", "ConfigMap", "workflow-shop-context").await.unwrap();
+    let found: Value = serde_json::from_str(values["data"]["vars"].as_str().unwrap()).unwrap();
+    let expected = json!({"workload": ["ReplicaSet", "ReplicaSet"], "below": ["ReplicaSet", "Endpoints"], "happened": true});
+    assert_eq!(found["found"], expected, "{values}");
+}
+
+#[tokio::test]
 async fn a_step_patches_what_the_application_made_and_nothing_else() {
     let cluster = TestCluster::new().await;
     let template = r#"

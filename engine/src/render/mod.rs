@@ -45,7 +45,7 @@ use crate::revision::Identity;
 use crate::successor::{self, VersionKind};
 
 pub(crate) use component::Site;
-pub(crate) use cue::ScopedPolicy;
+pub(crate) use cue::{ScopedPolicy, missing, must_be_given};
 pub(crate) use findings::findings;
 pub(crate) use labels::short_hash;
 pub use limits::{Limits, MEMORY};

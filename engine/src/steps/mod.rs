@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use vela_cue::calls::{Call, Progress, Run};
-use vela_cue::{Era, Provider, Source};
+use vela_cue::{Era, Input, Provider, Source};
 
 pub use expression::{condition, data, output, output_of};
 pub(crate) use packages::CALLS;
@@ -49,8 +49,8 @@ pub use provider_check::unanswered;
 pub use stop::{Question, Stop};
 pub use vela_cue::calls::Answer;
 
-use crate::diagnostic::{Code, Diagnostics};
-use crate::render::findings;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::render::{findings, missing, must_be_given};
 use control::Control;
 
 /// The names that every template may use without declaring them.
@@ -101,6 +101,19 @@ impl Step {
         let template = vela_cue::Template::compile_with(&[source], providers);
         let template = template.map_err(|found| findings(title, &found))?;
         Ok(Self { title: Arc::from(title), template, providers })
+    }
+
+    /// The parameters that must be given and are not among these.
+    pub(crate) fn missing(&self, parameter: &Json) -> Diagnostics {
+        let root = self.template.instantiate(&[Input::new("parameter", parameter)]).root();
+        let mut found = Diagnostics::new();
+        missing(&root.lookup("parameter"), 0, &mut |value| {
+            found.push(Diagnostic::error(
+                Code::Parameter,
+                format!("{}: {}", self.title, must_be_given(value)),
+            ));
+        });
+        found
     }
 
     /// The step with its properties and context, at its beginning.
@@ -193,6 +206,15 @@ impl StepRun {
                 .flatten(),
         };
         (question, open)
+    }
+}
+
+/// An answer where the package of the call has its answers; some have no place for any.
+pub(crate) fn wrapped(answer: Json, has_returns: bool) -> Answer {
+    match answer {
+        Json::Null => Answer::Nothing,
+        Json::Object(fields) if !has_returns => Answer::Fields(fields),
+        answer => Answer::Returns(answer),
     }
 }
 

@@ -20,8 +20,8 @@ const ANSWERED: [(&str, &[&str]); 16] = [
     ("vela/multicluster", PLACES),
     ("vela/oam", LOADING),
     ("vela/op", OP),
-    ("vela/query", QUERIES),
-    ("vela/ql", QUERIES),
+    ("vela/query", &[]),
+    ("vela/ql", &[]),
     ("vela/terraform", &[]),
 ];
 
@@ -36,9 +36,6 @@ const PLACES: &[&str] = &[
 /// Of `vela/oam`.
 const LOADING: &[&str] =
     &["Load", "LoadComponets", "LoadComponetsInOrder", "LoadInOrder", "LoadPolicies", "Steps"];
-
-/// Of `vela/query`, in its present and its first form.
-const QUERIES: &[&str] = &["CollectServiceEndpoints", "ListAppliedResources", "ListResourcesInApp"];
 
 /// Of the first package, which has those of all others.
 const OP: &[&str] = &[

@@ -12,7 +12,7 @@ use super::spec::StepOutput;
 use super::values::StepRecord;
 use crate::diagnostic::Diagnostics;
 use crate::secrets::Secrets;
-use crate::steps::{self, Answer, Question, StepRun, Stop};
+use crate::steps::{self, Answer, Question, StepRun, Stop, wrapped};
 
 /// More calls of one step are a loop without end.
 pub const CALLS_AT_MOST: usize = 1000;
@@ -210,15 +210,6 @@ impl Execution {
                 message: format!("{} {} is not answered", question.provider, question.function),
             },
         }
-    }
-}
-
-/// An answer where the package of the call has its answers; some have no place for any.
-fn wrapped(answer: Json, has_returns: bool) -> Answer {
-    match answer {
-        Json::Null => Answer::Nothing,
-        Json::Object(fields) if !has_returns => Answer::Fields(fields),
-        answer => Answer::Returns(answer),
     }
 }
 

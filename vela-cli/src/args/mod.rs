@@ -22,6 +22,7 @@ pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Auth, AuthProxy, Dashboard, Grant, Install, Uninstall};
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
+pub(crate) use self::ql::{DataFormat, Ql, QlCommand};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
 pub(crate) use self::values::{Capability, Target};
@@ -41,6 +42,7 @@ mod inspect;
 mod installing;
 mod policy;
 mod ports;
+mod ql;
 mod simulated;
 mod system;
 mod values;
@@ -137,6 +139,8 @@ pub(crate) enum Command {
     /// List the templates of configs, and show which properties one takes
     #[command(subcommand)]
     ConfigTemplate(ConfigTemplate),
+    /// Ask the cluster by views: CUE that looks at applications, their objects, pods, events and logs
+    Ql(Ql),
     /// List the revisions of an application, print one, and say what differs between two
     #[command(subcommand)]
     Revision(Revision),

@@ -17,6 +17,7 @@ mod logs;
 mod ls;
 mod policy;
 mod port_forward;
+mod ql;
 mod revision;
 mod rollback;
 mod rollout;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Env(args) => env::run(&args, &global, screen),
         Command::Config(args) => config::run(&args, &global, screen),
         Command::ConfigTemplate(args) => config::run_template(&args, &global, screen),
+        Command::Ql(args) => ql::run(&args, &global, screen),
         Command::Revision(args) => revision::run(&args, &global, screen),
         Command::Def(args) => def::run(&args, &global, screen),
         Command::Cap(args) => cap::run(&args, &global, screen),

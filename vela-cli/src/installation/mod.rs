@@ -42,8 +42,8 @@ pub(crate) fn objects(home: &str) -> Result<Vec<Value>> {
 /// have fixed names, and two would take them from each other.
 pub(crate) async fn home(cluster: &Cluster) -> Result<&str> {
     let home = cluster.system_namespace().await?;
-    let told = system_namespace::told(cluster.client()).await;
-    match told.map_err(|error| cluster.failure("say where vela is", &error))? {
+    let recorded = system_namespace::recorded(cluster.client()).await;
+    match recorded.map_err(|error| cluster.failure("say where vela is", &error))? {
         Some(other) if other != home => Err(Error::user(format!(
             "vela is installed in the namespace {other} of {}, not in {home}: a cluster has one installation, whose kinds, \
              cluster roles and webhooks are for all",

@@ -25,6 +25,7 @@ const PAGES: &[&str] = &[
     "troubleshooting.md",
     "workflows.md",
     "appfile.md",
+    "queries.md",
 ];
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -236,6 +237,11 @@ fn steering_a_workflow() {
 #[test]
 fn writing_an_appfile() {
     read(PAGES[6]);
+}
+
+#[test]
+fn asking_the_cluster() {
+    read(PAGES[7]);
 }
 
 /// Who meets a code finds it, with an example that shows it, and finds none that is gone.

@@ -50,7 +50,7 @@ fn an_application_runs_where_vela_is_installed_elsewhere() {
     assert!(there("v1", "ConfigMap", HOME, "vela-installation"));
     assert!(!there("v1", "Namespace", "", USUAL));
 
-    // From here on nobody names it.
+    // From here on no flag names it.
     let controller = Controller::start(&person, &cluster, "controller.log");
     person.write("site/page.yaml", crate::PAGE);
     person.write("site/app.yaml", site(false));

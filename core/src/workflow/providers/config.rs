@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vela_engine::config::{self, CATALOG, CATALOG_OF_CONFIGS, Named, TYPE, Template};
 
-use super::provider::{Asked, Called, Objects, Provider, Reach, Selection};
+use super::provider::{Asked, Called, Objects, Provider, Reach};
+use crate::reading::Selection;
 
 /// Answers `config.#CreateConfig`, `config.#ReadConfig`, `config.#ListConfig` and `config.#DeleteConfig`.
 pub(super) struct Config;
@@ -90,6 +91,7 @@ async fn list<R: Reach>(reach: &mut R, asked: &Asked<'_>) -> Result<Called, R::E
         kind: "Secret".to_owned(),
         namespace: asked.text("namespace").to_owned(),
         labels,
+        ..Selection::default()
     };
     Ok(match reach.list_objects(&selection).await? {
         Ok(found) => {

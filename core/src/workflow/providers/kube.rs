@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use vela_engine::{LOCAL, ObjectKey, steps};
 
-use super::provider::{Asked, Called, Provider, Reach, Selection};
+use super::provider::{Asked, Called, Provider, Reach};
+use crate::reading::{Selection, is_plain};
 
 /// Objects that one call applies.
 const OBJECTS_AT_MOST: usize = 500;
@@ -189,7 +190,7 @@ fn selection(resource: &Value, filter: &Value) -> Result<Selection, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut labels = BTreeMap::new();
     for (name, value) in filter["matchingLabels"].as_object().into_iter().flatten() {
-        match value.as_str().filter(|value| is_label(name) && (value.is_empty() || is_label(value))) {
+        match value.as_str().filter(|value| is_plain(name) && (value.is_empty() || is_plain(value))) {
             Some(value) => labels.insert(name.clone(), value.to_owned()),
             None => return Err(format!("filter.matchingLabels: {name:?} is no label with a text")),
         };
@@ -199,12 +200,8 @@ fn selection(resource: &Value, filter: &Value) -> Result<Selection, String> {
         kind: text(&resource["kind"]),
         namespace: text(&filter["namespace"]),
         labels,
+        ..Selection::default()
     })
-}
-
-/// The characters of labels and their values; others must not change the meaning of a selector.
-fn is_label(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod test_double;
 mod tls;
 
 use provider::Provider;
-pub(crate) use provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Reach, Selection};
+pub(crate) use provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Reach};
 
 /// Answers a call.
 pub(crate) async fn call<R: Reach>(reach: &mut R, asked: Asked<'_>) -> Result<Called, R::Error> {

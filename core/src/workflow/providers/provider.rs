@@ -1,15 +1,16 @@
 //! Between the calls of steps and the cluster: what a provider is given, and what it gives back.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::api::LogParams;
 use serde_json::{Map, Value};
 use vela_engine::steps::Question;
 use vela_engine::workflow::{RunValues, StepOutcome};
 use vela_runtime::smtp::Mail;
 
 use crate::egress::{Answer, NoAnswer, Request};
+use crate::reading::Selection;
 
 /// A call of a step at work.
 pub(crate) struct Asked<'a> {
@@ -77,17 +78,6 @@ impl Called {
     }
 }
 
-/// Objects of one kind in one place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Selection {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-    /// That of the application where it is empty and the application is bound to it; else every one.
-    pub(crate) namespace: String,
-    /// They have all of these labels.
-    pub(crate) labels: BTreeMap<String, String>,
-}
-
 /// Whether an object without an owner may be written or deleted; the error says why not.
 pub(crate) type MayWrite = fn(&Value) -> Result<(), String>;
 
@@ -124,6 +114,20 @@ pub(crate) trait Objects {
         namespace: &str,
         name: &str,
     ) -> Result<Result<Option<Value>, String>, Self::Error>;
+
+    /// Does the cluster know a kind?
+    async fn is_served(&mut self, api_version: &str, kind: &str) -> Result<bool, Self::Error>;
+
+    /// The ConfigMaps in the namespace of the system that have a label, whatever its value, or why they cannot be read.
+    async fn list_shared(&mut self, label: &str) -> Result<Result<Vec<Value>, String>, Self::Error>;
+
+    /// The log of a container, at most its first MiB, or why it cannot be read.
+    async fn pod_log(
+        &mut self,
+        namespace: &str,
+        pod: &str,
+        params: LogParams,
+    ) -> Result<Result<String, String>, Self::Error>;
 
     /// Write an object that outlives the application and is not recorded as its own.
     async fn put_object(
@@ -175,7 +179,7 @@ pub(crate) trait Owner {
     fn terraform_components(&self) -> Vec<Value>;
 
     /// The objects of an application, or why they cannot be told.
-    fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String>;
+    async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String>;
 
     /// Cluster and namespace of each place that these policies name, or why there is none.
     fn placements(&self, policies: &[String]) -> Result<Vec<(String, String)>, String>;

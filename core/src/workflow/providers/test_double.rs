@@ -4,13 +4,15 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::api::LogParams;
 use serde_json::Value;
 use vela_engine::steps::Question;
 use vela_engine::workflow::RunValues;
 use vela_runtime::smtp::Mail;
 
-use super::provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Selection};
+use super::provider::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner};
 use crate::egress::{Answer, NoAnswer, Request};
+use crate::reading::Selection;
 
 /// A cluster with the same object under every name.
 #[derive(Default)]
@@ -19,6 +21,13 @@ pub(super) struct Double {
     pub(super) there: Option<Value>,
     /// The objects that every list finds.
     pub(super) listed: Vec<Value>,
+    /// A list finds only those of its kind.
+    pub(super) has_kinds: bool,
+    /// The ConfigMaps of the system's namespace.
+    pub(super) shared: Vec<Value>,
+    /// API versions and kinds that the cluster does not know.
+    pub(super) unserved: Vec<String>,
+    pub(super) logs_asked: Vec<LogParams>,
     /// Why nothing may be done.
     pub(super) refusal: Option<String>,
     pub(super) applied: Vec<Value>,
@@ -64,7 +73,8 @@ impl Objects for Double {
         selection: &Selection,
     ) -> Result<Result<Vec<Value>, String>, Infallible> {
         self.selected.push(selection.clone());
-        self.allowed(self.listed.clone())
+        let is_meant = |object: &&Value| !self.has_kinds || object["kind"] == selection.kind.as_str();
+        self.allowed(self.listed.iter().filter(is_meant).cloned().collect())
     }
 
     async fn delete_object(&mut self, object: &Value) -> Result<Result<(), String>, Infallible> {
@@ -90,6 +100,24 @@ impl Objects for Double {
         _name: &str,
     ) -> Result<Result<Option<Value>, String>, Infallible> {
         self.allowed(self.there.clone())
+    }
+
+    async fn is_served(&mut self, api_version: &str, kind: &str) -> Result<bool, Infallible> {
+        Ok(!self.unserved.contains(&format!("{api_version} {kind}")))
+    }
+
+    async fn list_shared(&mut self, _label: &str) -> Result<Result<Vec<Value>, String>, Infallible> {
+        self.allowed(self.shared.clone())
+    }
+
+    async fn pod_log(
+        &mut self,
+        _namespace: &str,
+        _pod: &str,
+        params: LogParams,
+    ) -> Result<Result<String, String>, Infallible> {
+        self.logs_asked.push(params);
+        self.allowed("hello\n".to_owned())
     }
 
     async fn put_object(
@@ -146,7 +174,7 @@ impl Owner for Double {
         Vec::new()
     }
 
-    fn owned_objects(&self, _namespace: &str, _name: &str) -> Result<Vec<OwnedObject>, String> {
+    async fn owned_objects(&self, _namespace: &str, _name: &str) -> Result<Vec<OwnedObject>, String> {
         match &self.refusal {
             Some(refusal) => Err(refusal.clone()),
             None => Ok(self.owned.clone()),

@@ -268,7 +268,7 @@ impl Template {
         let mut found = Diagnostics::new();
         missing(&root.lookup("parameter"), 0, &mut |value| {
             let path = value.path();
-            let message = format!("{path} must be given ({})", kind_name(value.kind()));
+            let message = must_be_given(value);
             let error = Diagnostic::error(Code::Parameter, message).definition(self.place(value));
             found.push(Diagnostic { path, ..error });
         });
@@ -331,8 +331,13 @@ impl Template {
     }
 }
 
+/// What is said of a parameter that must be given and was not.
+pub(crate) fn must_be_given(value: &Value) -> String {
+    format!("{} must be given ({})", value.path(), kind_name(value.kind()))
+}
+
 /// Tells every parameter that must be given and was not.
-fn missing(value: &Value, depth: usize, report: &mut dyn FnMut(&Value)) {
+pub(crate) fn missing(value: &Value, depth: usize, report: &mut dyn FnMut(&Value)) {
     if depth > MISSING_DEPTH {
         return;
     }

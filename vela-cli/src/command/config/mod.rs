@@ -12,12 +12,13 @@ mod template_file;
 use serde_json::{Value, json};
 use vela_engine::config;
 
-use self::objects::{SECRET, all, find, place_of, print_list, read, refused, remove, title};
+use self::objects::{SECRET, all, find, place_of, read, refused, remove, title};
 use crate::applications::enumerated;
 use crate::args::{Config, ConfigTemplate, Format, Global, ListFormat};
 use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
 use crate::error::{Error, Failure, Result};
+use crate::listing::print_list;
 use crate::pointer::text;
 use crate::screen::{BOLD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};

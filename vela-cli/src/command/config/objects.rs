@@ -5,44 +5,13 @@ use serde_json::{Value, json};
 use vela_engine::config;
 use vela_engine::nearest::advice;
 
-use crate::args::{Format, ListFormat};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
-use crate::screen::{Screen, data};
-use crate::table::Table;
+use crate::screen::Screen;
 
 /// The kind of configs.
 pub(super) const SECRET: (&str, &str) = ("v1", "Secret");
-
-/// Prints rows in the form that is asked for; says whether a table would have been empty.
-pub(super) fn print_list(
-    rows: &[Value],
-    fields: &[&str],
-    all_namespaces: bool,
-    format: ListFormat,
-    screen: &mut Screen,
-) -> Result<bool> {
-    let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
-    match format {
-        ListFormat::Json => screen.print(&data(Format::Json, &json!(rows))?)?,
-        ListFormat::Yaml => screen.print(&data(Format::Yaml, &json!(rows))?)?,
-        _ if rows.is_empty() => return Ok(format == ListFormat::Name),
-        ListFormat::Name => {
-            let names: Vec<String> = rows.iter().map(|row| cell(row, "name")).collect();
-            screen.print(&names.join("\n"))?;
-        }
-        ListFormat::Table | ListFormat::Wide => {
-            let namespace = all_namespaces.then_some("namespace");
-            let fields: Vec<&str> = namespace.into_iter().chain(fields.iter().copied()).collect();
-            let heading: Vec<String> = fields.iter().map(|field| field.to_uppercase()).collect();
-            let mut table = Table::new(&heading.iter().map(String::as_str).collect::<Vec<_>>());
-            rows.iter().for_each(|row| table.row(fields.iter().map(|field| cell(row, field)).collect()));
-            screen.print(&table.render())?;
-        }
-    }
-    Ok(true)
-}
 
 /// Namespace and name.
 pub(super) fn place_of(object: &Value) -> (String, String) {

@@ -8,7 +8,7 @@ use vela_engine::config::{CATALOG, CATALOG_OF_CONFIGS, Template};
 use vela_engine::nearest::advice;
 use vela_engine::parameters::{Parameters, parameters};
 
-use super::objects::{self, place_of, print_list, refused, title};
+use super::objects::{self, place_of, refused, title};
 use super::template_file;
 use crate::applications::enumerated;
 use crate::args::{ApplyTemplate, ConfigTemplate, Format};
@@ -17,6 +17,7 @@ use crate::command::show::outline;
 use crate::confirm::{Question, confirm};
 use crate::error::{Error, Failure, Result};
 use crate::input;
+use crate::listing::print_list;
 use crate::pointer::text;
 use crate::screen::{Screen, data};
 
