@@ -9,8 +9,12 @@ mod appfile;
 mod artifacts;
 #[path = "cli/beginning.rs"]
 mod beginning;
+#[path = "cli/browser.rs"]
+mod browser;
 #[path = "cli/capabilities.rs"]
 mod capabilities;
+#[path = "cli/chromium.rs"]
+mod chromium;
 #[path = "cli/config.rs"]
 mod config;
 #[path = "cli/controller.rs"]
