@@ -113,6 +113,8 @@ fn claim(entries: &[Value], taken: &[Path<'_>], manager: &str) -> Option<Vec<Val
         return None;
     }
     let mut ours = ours.or_else(|| entries.first().cloned())?;
+    // The entry that it is made of may be of a report about the object, which is another matter.
+    ours.as_object_mut()?.remove("subresource");
     ours["manager"] = manager.into();
     ours["operation"] = APPLY.into();
     ours["fieldsV1"] = Value::Object(fields);
@@ -285,6 +287,16 @@ mod tests {
         let whole = entry("kubectl", "Update", json!({"f:spec": {"f:plan": {".": {}}}}));
         let ours = entry("vela-cli", "Apply", json!({"f:spec": {"f:plan": {".": {}}}}));
         assert_eq!(claim(&[whole], &[&["spec"]], US), Some(vec![ours]));
+    }
+
+    #[test]
+    fn what_is_taken_is_ours_though_a_report_stands_first() {
+        let report = json!({"manager": "core", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}});
+        let other = entry("kubectl", "Update", json!({"f:spec": {"f:paused": {}}}));
+        let claimed = claim(&[report.clone(), other], &[&["spec", "paused"]], US).unwrap();
+        assert_eq!(claimed[0], report);
+        assert!(is_ours(&claimed[1], US, APPLY), "{}", claimed[1]);
+        assert_eq!(fields(&claimed[1]), *json!({"f:spec": {"f:paused": {}}}).as_object().unwrap());
     }
 
     #[test]

@@ -203,9 +203,10 @@ async fn an_undone_rollout_of_a_plan_restores_its_application() {
     cluster.create(own).await;
     let (status, said) = cluster.post(&format!("{ROLLOUTS}/shop/undo"), &[TOKEN], "").await;
     assert_eq!(status, 200, "{said}");
-    let spec = cluster.get("core.oam.dev/v1beta1", "Application", "shop").await["spec"].take();
-    assert_eq!(spec["components"][0]["properties"]["image"], "nginx:1", "{spec}");
-    assert_eq!(spec["rolloutPlan"], json!({"rolloutBatches": [{"replicas": 1}]}), "{spec}");
+    let restored = cluster.get("core.oam.dev/v1beta1", "Application", "shop").await;
+    let spec = &restored["spec"];
+    assert_eq!(spec["components"][0]["properties"]["image"], "nginx:1", "{restored}");
+    assert_eq!(spec["rolloutPlan"], json!({"rolloutBatches": [{"replicas": 1}]}), "{restored}");
 }
 
 #[tokio::test]
