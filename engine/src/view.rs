@@ -264,7 +264,7 @@ other: "x"
             match view.advance().map_err(wrong)? {
                 Progress::Done(value) => return Ok(value),
                 Progress::Ask(question) => {
-                    assert_eq!((question.provider.as_str(), question.function.as_str()), ("kube", "read"));
+                    assert_eq!((question.provider.as_str(), question.function.as_str()), ("ql", "read"));
                     view.answer(
                         json!({"value": {"data": {"key": question.params["value"]["metadata"]["name"]}}}),
                     )

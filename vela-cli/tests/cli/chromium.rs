@@ -131,20 +131,20 @@ impl Page {
         assert_eq!(self.value(&format!("{field}.value")), json!(text), "{name}");
     }
 
-    /// Clicks the link or the button with this text.
+    /// Clicks the link or the button with this text, once the page has it. Not by its place: a live page may move it meanwhile.
     pub(crate) fn click(&mut self, text: &str) {
-        let found = format!(
-            "(() => {{ const one = [...document.querySelectorAll('a, button')].find(one => one.textContent.trim() === {}); \
-             one?.scrollIntoView({{block: 'center'}}); const box = one?.getBoundingClientRect(); \
-             return box && [box.x + box.width / 2, box.y + box.height / 2]; }})()",
+        let clicked = format!(
+            "(() => {{ if (document.readyState !== 'complete') return false; \
+             const one = [...document.querySelectorAll('a, button')].find(one => one.textContent.trim() === {}); \
+             one?.click(); return Boolean(one); }})()",
             json!(text)
         );
-        let place = self.value(&found);
-        assert!(place.is_array(), "there is nothing to click that says {text:?}: {}", self.text());
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event =
-                json!({"type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
+        for _ in 0..600 {
+            if self.value(&clicked) == json!(true) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
+        panic!("there is nothing to click that says {text:?}: {}", self.text());
     }
 }

@@ -53,6 +53,7 @@ fn asked_wrongly(person: &Person) {
             "component-pod-view{appName=gone, appNs=default}",
             "there is no application gone in namespace default",
         ),
+        ("application-revision-view{name=site-v9}", "revision site-v9 of namespace default cannot be read"),
         ("component-pod-view{appName=site}", "parameter.appNs must be given (string)"),
         ("component-pods-view{appName=site}", "component-pod-view"),
         ("component-pod-view{appName=site", "end without }"),

@@ -17,7 +17,7 @@ const DELETED_AT_MOST: usize = 500;
 pub(super) struct Kube;
 
 impl Provider for Kube {
-    const NAMES: &'static [&'static str] = &["kube", "op"];
+    const NAMES: &'static [&'static str] = &["kube", "op", "ql"];
 
     async fn call<R: Reach>(reach: &mut R, asked: &mut Asked<'_>) -> Result<Option<Called>, R::Error> {
         let function = asked.question.function.as_str();
