@@ -78,6 +78,8 @@ fn steps(minutes: u64, seed: u64) -> Result<Vec<Step>, String> {
     let watched =
         ["test", "--package", "vela-console", "--test", "console", "--", "--include-ignored", "two_hundred"];
     steps.push(Step::cargo("console-watched", &watched, 10, "1 passed"));
+    let browser = ["test", "--package", "vela-cli", "--test", "cli", "--", "--include-ignored", "browser::"];
+    steps.push(Step::cargo("console-browser", &browser, 10, "1 passed"));
     // It fails where a render allocates more than it is known to.
     steps.push(Step::cargo(
         "render",

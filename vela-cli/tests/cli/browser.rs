@@ -8,6 +8,7 @@ use crate::sandbox::until;
 use crate::{PAGE, Person, site};
 
 #[test]
+#[ignore = "needs Chromium: cargo xtask nightly --only console-browser"]
 fn a_person_deploys_by_the_form_and_sees_it_run() {
     let person = Person::new();
     let Some(mut page) = Page::open(&person.path("chromium")) else {

@@ -1,5 +1,8 @@
 //! A headless Chromium that a test drives by its DevTools protocol: it opens pages, and clicks and types as a person does.
 
+// A page that is not as expected ends the test, with what it says.
+#![allow(clippy::panic)]
+
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
