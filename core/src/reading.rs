@@ -1,5 +1,5 @@
-//! Reads objects, lists and logs of a cluster for steps and views, within limits of number and size. Whose rights the client has, and
-//! which namespaces may be read, is decided by who asks.
+//! Reads objects, lists and logs of a cluster for steps and views, within limits of number and size. The caller decides whose rights
+//! the client has, and which namespaces may be read.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use futures::StreamExt as _;
 use kube::api::{DynamicObject, ListParams, LogParams, TypeMeta};
 use serde_json::Value;
 use vela_engine::ObjectKey;
-use vela_runtime::{Discovery, Kind, pod_log};
+use vela_runtime::{Discovery, Kind, discovery, pod_log};
 
 /// Objects asked for by one request.
 const PAGE: u32 = 250;
@@ -66,6 +66,11 @@ impl Reading<'_> {
     pub(crate) async fn kind(&self, api_version: &str, kind: &str) -> Result<Kind, Unread> {
         let resolved = self.discovery.resolve(api_version, kind).await;
         resolved.map_err(|error| Unread::Other(error.to_string()))
+    }
+
+    /// Does the cluster know a kind? Where it does not answer, the request for the objects says so.
+    pub(crate) async fn is_served(&self, api_version: &str, kind: &str) -> bool {
+        !matches!(self.discovery.resolve(api_version, kind).await, Err(discovery::Error::Unknown { .. }))
     }
 
     /// An object as it is; nothing where there is none.

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, LogParams};
 use serde_json::Value;
 use vela_crds::ResourceTracker;
@@ -153,15 +152,12 @@ impl Objects for Looking {
         name: &str,
     ) -> Result<Result<Option<Value>, String>, Self::Error> {
         let namespace = if namespace.is_empty() { &self.system_namespace } else { namespace };
-        let api: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let found = api.get_opt(name).await.map_err(|error| apply::explain(&error));
-        Ok(found.and_then(|found| {
-            found.map(|found| serde_json::to_value(found).map_err(|error| error.to_string())).transpose()
-        }))
+        let key = ObjectKey::local("v1", "ConfigMap", namespace, name);
+        Ok(self.reading().object(&key).await.map_err(explained))
     }
 
     async fn is_served(&mut self, api_version: &str, kind: &str) -> Result<bool, Self::Error> {
-        Ok(self.discovery.resolve(api_version, kind).await.is_ok())
+        Ok(self.reading().is_served(api_version, kind).await)
     }
 
     async fn list_shared(&mut self, label: &str) -> Result<Result<Vec<Value>, String>, Self::Error> {
@@ -171,7 +167,7 @@ impl Objects for Looking {
             Err(why) => Err(why),
         };
         Ok(match found {
-            // Who may not read the rules of the platform goes by the built-in ones.
+            // A user who may not read the rules of the platform goes by the built-in ones.
             Err(Unread::Client(kube::Error::Api(status))) if status.code == 403 => Ok(Vec::new()),
             found => found.map_err(explained),
         })
@@ -220,18 +216,6 @@ impl Network for Looking {
 
 /// A view belongs to no application.
 impl Owner for Looking {
-    fn components(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
-    fn policies(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
-    fn terraform_components(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
     async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.owned(namespace, name).await.map_err(explained)
     }

@@ -42,9 +42,17 @@ impl StepReach<'_> {
         found.map_err(|why| self.explained(why))
     }
 
+    /// An object as it is in the cluster, where the application may read it; nothing where there is none.
+    pub(crate) async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
+        if let Some((message, hint)) = self.app.bounds().refusal_of_reading(key, self.app.namespace()) {
+            return Err(format!("{message}; {hint}"));
+        }
+        self.reading().object(key).await.map_err(|why| self.explained(why))
+    }
+
     /// Does the cluster know a kind?
     pub(crate) async fn is_served(&self, api_version: &str, kind: &str) -> bool {
-        self.context.discovery.resolve(api_version, kind).await.is_ok()
+        self.reading().is_served(api_version, kind).await
     }
 
     /// The ConfigMaps with a label in the namespace of the system, which are there for everybody.

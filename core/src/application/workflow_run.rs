@@ -245,21 +245,12 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
     async fn read_object(&mut self, object: &Value) -> Result<Result<Option<Value>, String>, apply::Error> {
         let mut object = object.clone();
         self.place(&mut object);
-        let (key, app) = (ObjectKey::of(&object), self.graph.app_file());
-        if let Some((message, hint)) = app.bounds().refusal_of_reading(&key, app.namespace()) {
-            return Ok(Err(format!("{message}; {hint}")));
-        }
-        let kind = match self.reconciler.context.discovery.resolve(&key.api_version, &key.kind).await {
-            Ok(kind) => kind,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        let read = kind.api(self.acting.client(), &key.namespace).get_opt(&key.name).await;
+        let key = ObjectKey::of(&object);
+        let read = self.reach().object(&key).await;
         if let (Ok(Some(found)), "Secret") = (&read, key.kind.as_str()) {
-            self.store.hide(&fetch::json(found));
+            self.store.hide(found);
         }
-        Ok(read
-            .map(|found| found.map(|found| fetch::json(&found)))
-            .map_err(|error| self.acting.explain(&error)))
+        Ok(read)
     }
 
     async fn list_objects(

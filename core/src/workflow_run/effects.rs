@@ -14,7 +14,6 @@ use vela_runtime::apply::Conflicts;
 use vela_runtime::smtp::Mail;
 
 use super::error::Error;
-use crate::application::fetch;
 use crate::application::step_reach::StepReach;
 use crate::application::tracker_store::Records;
 use crate::author::Actor;
@@ -78,22 +77,11 @@ impl RunEffects<'_> {
         let applied = self.acting.applier().apply(&parsed, None, false, Conflicts::Force, &guard).await;
         applied.map_err(|error| self.acting.explain_apply(&error))?;
         // As it is in the cluster now.
-        match self.read(&name).await {
+        match self.reach().object(&name).await {
             Ok(Some(live)) => Ok(live),
             Ok(None) => Err(format!("{name} was applied, and is gone")),
             Err(why) => Err(why),
         }
-    }
-
-    async fn read(&self, name: &ObjectKey) -> Result<Option<Value>, String> {
-        if let Some((message, hint)) = self.app.bounds().refusal_of_reading(name, self.app.namespace()) {
-            return Err(format!("{message}; {hint}"));
-        }
-        let kind = self.context.discovery.resolve(&name.api_version, &name.kind).await;
-        let kind = kind.map_err(|error| error.to_string())?;
-        let read = kind.api(self.acting.client(), &name.namespace).get_opt(&name.name).await;
-        let found = read.map_err(|error| self.acting.explain(&error))?;
-        Ok(found.map(|found| fetch::json(&found)))
     }
 }
 
@@ -123,7 +111,7 @@ impl Objects for RunEffects<'_> {
         let mut object = object.clone();
         self.place(&mut object);
         let name = ObjectKey::of(&object);
-        let read = self.read(&name).await;
+        let read = self.reach().object(&name).await;
         if let (Ok(Some(found)), "Secret") = (&read, name.kind.as_str()) {
             self.store.hide(found);
         }
@@ -208,18 +196,6 @@ impl Network for RunEffects<'_> {
 
 /// A run has neither components nor policies.
 impl Owner for RunEffects<'_> {
-    fn components(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
-    fn policies(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
-    fn terraform_components(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
     async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
         self.reach().owned(namespace, name)
     }

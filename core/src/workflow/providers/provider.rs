@@ -167,16 +167,22 @@ pub(crate) struct OwnedObject {
     pub(crate) trait_type: String,
 }
 
-/// The application whose steps are run.
+/// The application whose steps are run; a run of its own and a view have none.
 pub(crate) trait Owner {
     /// Its components as they are written, in order.
-    fn components(&self) -> Vec<Value>;
+    fn components(&self) -> Vec<Value> {
+        Vec::new()
+    }
 
     /// Its policies as they are written, in order.
-    fn policies(&self) -> Vec<Value>;
+    fn policies(&self) -> Vec<Value> {
+        Vec::new()
+    }
 
-    /// Those of them that Terraform makes.
-    fn terraform_components(&self) -> Vec<Value>;
+    /// Those of its components that Terraform makes.
+    fn terraform_components(&self) -> Vec<Value> {
+        Vec::new()
+    }
 
     /// The objects of an application, or why they cannot be told.
     async fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String>;

@@ -170,10 +170,6 @@ impl Owner for Double {
         self.policies.clone()
     }
 
-    fn terraform_components(&self) -> Vec<Value> {
-        Vec::new()
-    }
-
     async fn owned_objects(&self, _namespace: &str, _name: &str) -> Result<Vec<OwnedObject>, String> {
         match &self.refusal {
             Some(refusal) => Err(refusal.clone()),

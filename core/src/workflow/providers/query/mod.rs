@@ -1,4 +1,4 @@
-//! `vela/query`: what an application consists of, as its record says, what became of it, where it is reached, and what is said of it.
+//! `vela/query`: what an application consists of, as its record says, what became of it, where it is reached, its events and its logs.
 
 mod logs;
 mod place;
@@ -68,7 +68,7 @@ async fn owned<R: Reach>(
     Ok(Ok(all))
 }
 
-/// What is to be said of each object that the filter selects.
+/// A part of the answer for each object that the filter selects.
 async fn each<R: Reach>(
     reach: &mut R,
     asked: &Asked<'_>,
