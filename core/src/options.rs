@@ -69,6 +69,8 @@ pub struct Options {
     pub disabled: BTreeSet<Capability>,
     /// Where definitions that everybody may use live.
     pub system_namespace: String,
+    /// The ServiceAccount of this process, where it runs in a pod.
+    pub service_account: Option<String>,
     /// Where definitions are looked for before anywhere else.
     pub first_namespace: Option<String>,
     /// Which generations of the API are reconciled.
@@ -110,6 +112,7 @@ impl Default for Options {
             custom_revision_hook: None,
             disabled: BTreeSet::new(),
             system_namespace: SYSTEM_NAMESPACE.to_owned(),
+            service_account: None,
             first_namespace: None,
             generations: Generations::default(),
             authenticate_application: false,

@@ -13,6 +13,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use vela_core::options::{
@@ -38,6 +40,8 @@ const HEALTH_PORT: u16 = 9440;
 const SILENT_AT_MOST: Duration = Duration::from_secs(330);
 /// The namespace of the pod we run in, if we run in one.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/// Where a pod reads the token of its account.
+const POD_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /// The controller of vela: brings Applications to life in a cluster.
 #[derive(Debug, Parser)]
@@ -332,6 +336,7 @@ impl BehaviourArgs {
             custom_revision_hook: hook,
             disabled,
             system_namespace: namespace(&self.system_definition_namespace),
+            service_account: account_of(&std::fs::read_to_string(POD_TOKEN).unwrap_or_default()),
             first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
             authenticate_application,
@@ -379,6 +384,15 @@ fn namespace(given: &str) -> String {
 fn namespace_or(given: &str, own: &str) -> String {
     let named = [given, own.trim()].into_iter().find(|name| !name.is_empty());
     named.map_or_else(|| Options::default().system_namespace, str::to_owned)
+}
+
+/// The ServiceAccount whose token this is, by the subject in it. The token is our own, so that its signature needs no check.
+fn account_of(token: &str) -> Option<String> {
+    let claims = URL_SAFE_NO_PAD.decode(token.trim().split('.').nth(1)?).ok()?;
+    let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
+    let subject = claims.get("sub")?.as_str()?.strip_prefix("system:serviceaccount:")?;
+    let (_, name) = subject.split_once(':')?;
+    vela_engine::names::is_subdomain(name).then(|| name.to_owned())
 }
 
 /// An identity no other process has, as client-go writes them: the host and a uuid. Where the system gives none, the

@@ -77,6 +77,27 @@ fn the_system_namespace_is_named_or_usual() {
 }
 
 #[test]
+fn the_own_account_is_the_subject_of_its_token() {
+    let token = |claims: &str| format!("e30.{}.c2ln\n", URL_SAFE_NO_PAD.encode(claims));
+    let account = |claims: &str| account_of(&token(claims));
+    assert_eq!(
+        account(r#"{"sub":"system:serviceaccount:vela-system:vela-core"}"#).as_deref(),
+        Some("vela-core")
+    );
+    for other in [
+        r#"{"sub":"system:serviceaccount:vela-system:"}"#,
+        r#"{"sub":"system:serviceaccount:vela-system:a/b"}"#,
+        r#"{"sub":"system:node:a"}"#,
+        r#"{"aud":[]}"#,
+        "no JSON",
+    ] {
+        assert_eq!(account(other), None, "{other}");
+    }
+    assert_eq!(account_of(""), None);
+    assert_eq!(account_of("a.%.b"), None);
+}
+
+#[test]
 fn own_namespace_comes_before_the_usual_one() {
     assert_eq!(namespace_or("given", "own\n"), "given");
     assert_eq!(namespace_or("", " own\n"), "own");

@@ -27,6 +27,9 @@ pub(crate) use run_store::{Form, Home, RunStore, StoreError};
 pub(crate) fn with_home(mut context: Value, options: &Options) -> Value {
     if let Value::Object(fields) = &mut context {
         fields.insert("systemNamespace".to_owned(), Value::from(options.system_namespace.as_str()));
+        if let Some(account) = &options.service_account {
+            fields.insert("systemServiceAccount".to_owned(), Value::from(account.as_str()));
+        }
     }
     context
 }

@@ -130,9 +130,13 @@ async fn jobs_of_the_controller_run_where_it_is() {
     // The built-in types of this cluster stay where they are.
     let first_namespace = Some("vela-system".to_owned());
     let bounds = Bounds { own_namespace: false, ..Bounds::SAFE };
-    let options = Options { system_namespace, first_namespace, bounds, ..Options::default() };
+    let service_account = Some("vela-core".to_owned());
+    let options =
+        Options { system_namespace, service_account, first_namespace, bounds, ..Options::default() };
     cluster.start_as(Process { options, ..Process::default() });
     cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "platform"}})).await;
+    let metadata = json!({"name": "vela-core", "namespace": "platform"});
+    cluster.create(json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})).await;
     let steps = [
         step("list", "vela-cli", json!({"command": ["vela", "ls"]})),
         step("again", "restart-workflow", json!({"every": "5m"})),
@@ -141,12 +145,19 @@ async fn jobs_of_the_controller_run_where_it_is() {
     let jobs = kube::Api::<k8s_openapi::api::batch::v1::Job>::namespaced(cluster.client.clone(), "platform");
     let found = || async {
         let found = jobs.list(&kube::api::ListParams::default()).await.unwrap();
-        found.items.into_iter().filter_map(|job| job.metadata.name).collect::<Vec<_>>()
+        found
+            .items
+            .into_iter()
+            .filter_map(|job| {
+                let account = job.spec?.template.spec?.service_account_name?;
+                Some((job.metadata.name?, account))
+            })
+            .collect::<Vec<_>>()
     };
-    until_or("a Job of each step is in the namespace of the controller", found, |names| {
+    until_or("a Job of each step has the account of the controller", found, |jobs| {
         ["shop-list-", "shop-restart-workflow-"]
             .iter()
-            .all(|start| names.iter().any(|one| one.starts_with(start)))
+            .all(|start| jobs.iter().any(|(name, account)| name.starts_with(start) && account == "vela-core"))
     })
     .await;
 }

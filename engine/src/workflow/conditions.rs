@@ -29,7 +29,7 @@ const OF_A_STEP: [(&str, &str); 12] = [
 ];
 
 /// The fields of a step's context, beside those of templates.
-const OF_THE_CONTEXT: [&str; 14] = [
+const OF_THE_CONTEXT: [&str; 15] = [
     "name",
     "namespace",
     "appName",
@@ -40,6 +40,7 @@ const OF_THE_CONTEXT: [&str; 14] = [
     "publishVersion",
     "workflowName",
     "systemNamespace",
+    "systemServiceAccount",
     "stepName",
     "stepSessionID",
     "stepGroupName",
