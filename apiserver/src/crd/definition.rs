@@ -98,6 +98,7 @@ impl Definition {
             ));
         }
         let strategy = text(&spec, "/conversion/strategy");
+        causes.extend(conversion_causes(&spec["conversion"]));
         if strategy == "Webhook" && text(&spec, "/conversion/webhook/clientConfig/url").is_empty() {
             tracing::debug!(definition = name, "conversion webhooks are not called by this server");
         }
@@ -131,6 +132,32 @@ impl Definition {
             versions,
         })
     }
+}
+
+/// What the API server of Kubernetes refuses of a conversion; one that is left out becomes that of the strategy `None`.
+fn conversion_causes(conversion: &Value) -> Vec<Cause> {
+    if conversion.is_null() {
+        return Vec::new();
+    }
+    let mut causes = Vec::new();
+    let strategy = text(conversion, "/strategy");
+    match strategy {
+        "" => causes.push(Cause::required("spec.conversion.strategy", "")),
+        "None" | "Webhook" => {}
+        _ => {
+            let known = ["None", "Webhook"];
+            causes.push(Cause::not_supported("spec.conversion.strategy", &conversion["strategy"], &known));
+        }
+    }
+    if strategy != "Webhook"
+        && conversion.pointer("/webhook/clientConfig").is_some_and(|client| !client.is_null())
+    {
+        causes.push(Cause::forbidden(
+            "spec.conversion.webhookClientConfig",
+            "should not be set when strategy is not set to Webhook",
+        ));
+    }
+    causes
 }
 
 impl Version {

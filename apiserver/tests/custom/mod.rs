@@ -192,3 +192,35 @@ async fn old_events_are_forgotten_and_both_groups_show_the_same() {
     tokio::time::timeout(DEADLINE, gone).await.expect("in time").expect("gone");
     assert!(events.get_opt("new").await.expect("answered").is_some());
 }
+
+/// As the API server of Kubernetes judges it.
+#[tokio::test]
+async fn a_conversion_is_none_or_a_webhook() {
+    let (_server, client) = client();
+    define(&client).await;
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let definitions: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+    let change = |patch: Value| {
+        let definitions = definitions.clone();
+        async move {
+            let patch = Patch::Json::<()>(serde_json::from_value(patch).expect("a patch"));
+            definitions.patch("boxes.example.com", &PatchParams::default(), &patch).await
+        }
+    };
+    let hook = json!({"clientConfig": {"url": "https://127.0.0.1:1/"}, "conversionReviewVersions": ["v1"]});
+    let add = |value: Value| json!([{"op": "add", "path": "/spec/conversion", "value": value}]);
+    for (conversion, words) in [
+        (json!({"webhook": hook}), "spec.conversion.strategy: Required value"),
+        (
+            json!({"strategy": "None", "webhook": hook}),
+            "spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook",
+        ),
+        (json!({"strategy": "Magic"}), "spec.conversion.strategy: Unsupported value: \"Magic\""),
+    ] {
+        let said = refusal(change(add(conversion)).await.expect_err("refused")).message;
+        assert!(said.contains(words), "{said}");
+    }
+    change(add(json!({"strategy": "Webhook", "webhook": hook}))).await.expect("patched");
+    let none = change(json!([{"op": "remove", "path": "/spec/conversion"}])).await.expect("patched");
+    assert_eq!(none.data["spec"]["conversion"], json!({"strategy": "None"}));
+}

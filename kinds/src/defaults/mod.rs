@@ -352,8 +352,9 @@ fn webhook(hook: &mut Object) {
 }
 
 fn custom_resource_definition(spec: &mut Object) {
-    if let Some(conversion) = ensure(spec, "conversion") {
-        set_text(conversion, "strategy", "None");
+    // A conversion that is written names its strategy itself.
+    set(spec, "conversion", json!({"strategy": "None"}));
+    if let Some(conversion) = inner(spec, "conversion") {
         let service = inner(conversion, "webhook")
             .and_then(|w| inner(w, "clientConfig"))
             .and_then(|c| inner(c, "service"));

@@ -1,5 +1,9 @@
 //! Builds the Service, the flags and the configurations by which the controller's webhooks are reached.
 
+use std::borrow::Cow;
+
+use kube::ResourceExt as _;
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
@@ -63,22 +67,46 @@ fn is_converted(object: &Value) -> bool {
         && text(object, "/metadata/name") == registration::CONVERTED
 }
 
+/// Does the kind have a conversion that an earlier installation asked for and this one does not?
+fn converts_no_more(object: &Value, live: &DynamicObject) -> bool {
+    let is_webhook = |strategy: Option<&Value>| strategy.is_some_and(|strategy| strategy == "Webhook");
+    const STRATEGY: &str = "/spec/conversion/strategy";
+    let ours = live.labels().get(WEBHOOKS).is_some_and(|whose| whose == WEBHOOKS_OF_CORE);
+    is_converted(object)
+        && ours
+        && is_webhook(live.data.pointer(STRATEGY))
+        && !is_webhook(object.pointer(STRATEGY))
+}
+
 /// Takes a conversion away that an earlier installation asked for and this one does not: what the controller wrote
 /// beside it would otherwise stay, and be refused without it.
 pub(crate) async fn convert_no_more(cluster: &Cluster, object: &Value) -> Result<()> {
-    if !is_converted(object) || text(object, "/spec/conversion/strategy") == "Webhook" {
+    if !is_converted(object) {
         return Ok(());
     }
     let (api_version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
-    let Some(live) = cluster.get(api_version, kind, None, registration::CONVERTED).await? else {
-        return Ok(());
-    };
-    let labels = live.metadata.labels.unwrap_or_default();
-    let ours = labels.get(WEBHOOKS).is_some_and(|whose| whose == WEBHOOKS_OF_CORE);
-    if !ours || live.data.pointer("/spec/conversion/strategy").is_none_or(|strategy| strategy != "Webhook") {
-        return Ok(());
+    match cluster.get(api_version, kind, None, registration::CONVERTED).await? {
+        Some(live) if converts_no_more(object, &live) => {
+            convert_by_none(cluster, registration::CONVERTED).await
+        }
+        _ => Ok(()),
     }
-    convert_by_none(cluster, registration::CONVERTED).await
+}
+
+/// The object as an API server can judge it while a conversion stands that it no longer asks for: with that conversion, but
+/// for the authority in it, which is the controller's.
+pub(crate) fn beside_conversion<'a>(object: &'a Value, live: &DynamicObject) -> Cow<'a, Value> {
+    if !converts_no_more(object, live) {
+        return Cow::Borrowed(object);
+    }
+    let mut judged = object.clone();
+    judged["spec"]["conversion"] = live.data["spec"]["conversion"].clone();
+    if let Some(client) =
+        judged.pointer_mut("/spec/conversion/webhook/clientConfig").and_then(Value::as_object_mut)
+    {
+        client.remove("caBundle");
+    }
+    Cow::Owned(judged)
 }
 
 /// Has API servers give every version of a kind with the fields it has, and ask no webhook.

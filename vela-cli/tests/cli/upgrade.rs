@@ -272,3 +272,21 @@ fn flags_that_are_missing_this_time_are_told() {
     place.vela(&["uninstall", "--keep-crds"]).ok();
     assert_eq!(place.live(RECORD), None);
 }
+
+/// The controller wrote its authority beside the conversion, which an API server refuses without one.
+#[test]
+fn a_conversion_that_no_flag_asks_for_goes() {
+    let place = Place::new();
+    let first = ["install", "--webhook-url", "https://127.0.0.1:1", "--webhook-conversion"];
+    place.vela(&first).ok();
+    let authority = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}});
+    place.cluster.patch("vela-core", APPLICATIONS, &authority);
+    let conversion = |path: &str| place.field(APPLICATIONS, &format!("/spec/conversion{path}"));
+    let told = place.vela(&["install", "--dry-run"]).ok().out;
+    says(&told, &["applications.core.oam.dev would be changed", "strategy"]);
+    assert_eq!(conversion("/strategy"), "Webhook", "a dry run writes nothing");
+    place.vela(&["install"]).ok();
+    assert_eq!(conversion(""), json!({"strategy": "None"}));
+    place.vela(&first).ok();
+    assert_eq!(conversion("/strategy"), "Webhook");
+}

@@ -19,7 +19,8 @@ const CONFIGURATIONS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWe
 const CHANGED: &str = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: {}\n";
 
 fn install(target: &Target, url: &str) -> Result<()> {
-    target.vela(&["install", "--webhook-url", url], "")?.ok().map(drop)
+    // A definition that a user edited would stay otherwise.
+    target.vela(&["install", "--reset-definitions", "--webhook-url", url], "")?.ok().map(drop)
 }
 
 /// A user changes a definition that vela installed.

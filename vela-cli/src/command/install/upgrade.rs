@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use kube::api::DynamicObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::leftovers::{self, Fate};
 use crate::cluster::{Applied, Cluster};
@@ -189,7 +189,9 @@ impl Upgrade<'_> {
             return Ok(rest);
         }
         let mut lines = Vec::new();
-        for Conflict { manager, field } in conflicts(self.cluster, object).await? {
+        for Conflict { manager, field } in
+            conflicts(self.cluster, &webhooks::beside_conversion(object, live)).await?
+        {
             let chosen = is_choice(&id.kind, &field).then(|| without(&rest, &field)).flatten();
             lines.push(match chosen {
                 Some(without) => {
@@ -228,7 +230,11 @@ impl Upgrade<'_> {
 
     async fn foretell(&mut self, object: &Value, live: Option<&DynamicObject>) -> Result<()> {
         let Some(live) = live else { return self.tell(&installation::said(object, "would be created")) };
-        let (_, after) = self.cluster.apply(object, true, true).await?;
+        let judged = webhooks::beside_conversion(object, live);
+        let (_, mut after) = self.cluster.apply(&judged, true, true).await?;
+        if judged.as_ref() != object {
+            after.data["spec"]["conversion"] = json!({"strategy": "None"});
+        }
         let found = between(&content(live), &content(&after));
         if found.is_empty() {
             self.counts.unchanged += 1;
