@@ -1,6 +1,6 @@
-//! A program of the user → what it writes, bounded in time and size; nothing is typed into it.
+//! A program of the user → what it writes, bounded in time and size; a short text may be typed into it.
 
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -20,16 +20,32 @@ pub(crate) enum Stopped {
 
 /// Runs a program to its end; one that writes or takes too much is ended.
 pub(crate) fn run(
+    command: Command,
+    at_most: usize,
+    patience: Duration,
+) -> std::result::Result<Vec<u8>, Stopped> {
+    run_with(command, "", at_most, patience)
+}
+
+/// The same for a program that reads this text.
+pub(crate) fn run_with(
     mut command: Command,
+    input: &str,
     at_most: usize,
     patience: Duration,
 ) -> std::result::Result<Vec<u8>, Stopped> {
     let deadline = Instant::now() + patience;
-    let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let started = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Stopped::NotThere,
         _ => Stopped::Failed(format!("it does not start: {error}")),
     })?;
+    if let Some(mut typed) = child.stdin.take() {
+        let input = input.to_owned();
+        // A program that ends without reading says by its code what it thinks; one that goes on is ended in time.
+        std::thread::spawn(move || typed.write_all(input.as_bytes()));
+    }
     let out = child.stdout.take().map(|out| drained(out, at_most + 1));
     let said = child.stderr.take().map(|said| drained(said, MOST_WORDS));
     let late = || format!("it does not end within {} s", patience.as_secs());
@@ -42,7 +58,11 @@ pub(crate) fn run(
         let status = ended(&mut child, deadline)?.ok_or_else(late)?;
         match status.success() {
             true => Ok(bytes),
-            false => Err(format!("{}\n{}", status, String::from_utf8_lossy(&words).trim())),
+            false => {
+                // Some programs say on standard output why they fail.
+                let words = if words.is_empty() { &bytes[..bytes.len().min(MOST_WORDS)] } else { &words };
+                Err(format!("{}\n{}", status, String::from_utf8_lossy(words).trim()))
+            }
         }
     };
     let outcome = all().map_err(Stopped::Failed);

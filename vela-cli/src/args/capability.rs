@@ -99,6 +99,9 @@ pub(crate) struct InstallCapability {
     /// Replace definitions of the same name that did not come from this centre, and fields that another program manages
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Install the Helm chart that a definition of early 2021 needs, with an installed helm; a release that is there stays
+    #[arg(long)]
+    pub(crate) with_chart: bool,
 }
 
 #[derive(Debug, Args)]
@@ -115,6 +118,9 @@ pub(crate) struct UninstallCapability {
     /// Delete it although applications use it
     #[arg(long)]
     pub(crate) force: bool,
+    /// Uninstall the release of the Helm chart that its definitions name, too, with an installed helm
+    #[arg(long)]
+    pub(crate) with_chart: bool,
 }
 
 /// Which types are listed.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use serde_json::{Value, json};
@@ -182,7 +183,37 @@ fn an_artifact_that_cannot_be_read_is_told() {
     config(&Person::new(), &address)
         .fails(1, &["wants credentials", "none are stored", "docker login 127.0.0.1:"]);
     person.write(".docker/config.json", json!({"credsStore": "vault"}).to_string());
-    config(&person, &address).fails(1, &["docker-credential-vault, which vela does not ask"]);
+    config(&person, &address).fails(
+        1,
+        &["docker-credential-vault, which keeps them, is not installed", "docker login 127.0.0.1:"],
+    );
     config(&person, "oci://127.0.0.1:1/acme/types").fails(1, &["cannot be read"]);
     config(&person, "oci://169.254.169.254/acme/types").fails(1, &["may not be asked"]);
+}
+
+/// As desktops store credentials.
+#[test]
+fn credentials_that_a_program_keeps_are_asked_for() {
+    let registry = Registry::serve(artifact(&[(ARCHIVE, None, archive(&[("page.yaml", PAGE)]))]));
+    let person = Person::new();
+    person.write(
+        ".docker/config.json",
+        json!({"auths": {&registry.host: {}}, "credsStore": "vault"}).to_string(),
+    );
+    let ask = |script: String| {
+        let file = person.write("bin/docker-credential-vault", format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let address = format!("oci://{}/acme/types:v1", registry.host);
+        let mut command = person.command(&["cap", "center", "config", "team", &address]);
+        command.env("DOCKER_CONFIG", person.path(".docker")).env("PATH", person.path("bin"));
+        crate::CommandOutput::of(&command.output().unwrap())
+    };
+    let answer = json!({"ServerURL": registry.host, "Username": "a", "Secret": "b"});
+    let said =
+        ask(format!("read server\n[ \"$1 $server\" = \"get {}\" ] && echo '{answer}'", registry.host)).ok();
+    assert!(said.err.contains("1 of 1 definitions of team are read."), "{said:?}");
+    ask("echo 'credentials not found in native keychain'; exit 1".to_owned()).fails(1, &["none are stored"]);
+    ask("echo 'the store is locked' >&2; exit 1".to_owned()).fails(1, &["fails", "the store is locked"]);
+    ask("echo '{\"Username\":\"<token>\",\"Secret\":\"x\"}'".to_owned()).fails(1, &["an identity token"]);
+    ask("echo nothing".to_owned()).fails(1, &["answers what is no credentials"]);
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use vela_engine::nearest::advice;
 use vela_engine::{DefinitionKind, Document};
 
+use super::chart::Chart;
 use super::store::{self, CENTER, Center};
 use crate::appfile::Origins;
 use crate::applications::{API_VERSION, enumerated};
@@ -25,7 +26,7 @@ pub(super) fn run(args: &InstallCapability, global: &Global, screen: &mut Screen
     block_on(async {
         let purpose = if args.dry_run { Purpose::Read } else { Purpose::Change };
         let session = Session::open_for_all(global, purpose, screen).await?;
-        let installed = install(&session.cluster, center, &definitions, args, screen).await;
+        let installed = install(&session, center, &definitions, args, global, screen).await;
         let closed = session.close().await;
         Failure::all([installed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     })
@@ -63,12 +64,14 @@ impl Step {
 }
 
 async fn install(
-    cluster: &Cluster,
+    session: &Session,
     center: &Center,
     definitions: &[&Value],
     args: &InstallCapability,
+    global: &Global,
     screen: &mut Screen,
 ) -> Result<()> {
+    let cluster = &session.cluster;
     let objects: Vec<Value> =
         definitions.iter().map(|one| marked(one, &center.name, cluster.namespace())).collect();
     let documents: Vec<Document> = objects.iter().cloned().map(Document::from_object).collect();
@@ -86,6 +89,14 @@ async fn install(
     let taken = steps.iter().filter_map(|step| taken(step, &center.name)).map(Failure::from);
     if let Some(failure) = Failure::all(taken.collect()).filter(|_| !args.overwrite) {
         return Err(failure.closing("Nothing was written.".to_owned()));
+    }
+    let charts =
+        if args.with_chart { charts(session, steps.iter().map(|step| &step.object))? } else { Vec::new() };
+    for chart in &charts {
+        match args.dry_run {
+            true => screen.print(&format!("{chart} would be installed: `{}`", chart.command("install")))?,
+            false => chart.install(global, screen)?,
+        }
     }
     for step in &steps {
         tell(cluster, step, args, screen).await?;
@@ -130,8 +141,15 @@ fn taken(step: &Step, center: &str) -> Option<Error> {
 
 /// Says what is about to be done, and to whom.
 async fn tell(cluster: &Cluster, step: &Step, args: &InstallCapability, screen: &mut Screen) -> Result<()> {
-    if let Some(needed) = chart(&step.object) {
-        screen.say(&format!("{} needs {needed}, which vela does not install.", step.title()));
+    if let Some(chart) = Chart::of(&step.object).filter(|_| !args.with_chart) {
+        screen.say(&match chart {
+            Ok(chart) => format!(
+                "{} needs {chart}; --with-chart installs it: `{}`",
+                step.title(),
+                chart.command("install")
+            ),
+            Err(error) => error.message,
+        });
     }
     let Some(before) = &step.before else {
         if args.dry_run {
@@ -164,23 +182,38 @@ fn shown(object: &DynamicObject) -> Value {
     json!({"spec": object["spec"], "metadata": {"labels": metadata["labels"], "annotations": metadata["annotations"]}})
 }
 
-/// The Helm chart that a definition of early 2021 says it needs, in words.
-fn chart(definition: &Value) -> Option<String> {
-    let chart = definition.pointer("/spec/extension/install/helm").filter(|chart| chart.is_object())?;
-    let part = |field: &str| chart[field].as_str().unwrap_or("?");
-    Some(format!("the Helm chart {} {} of {}", part("name"), part("version"), part("url")))
+/// The charts that definitions name, each once.
+fn charts<'a>(session: &Session, definitions: impl Iterator<Item = &'a Value>) -> Result<Vec<Chart>> {
+    let mut charts: Vec<Chart> = Vec::new();
+    for chart in definitions.filter_map(Chart::of) {
+        let chart = chart?;
+        if !charts.contains(&chart) {
+            charts.push(chart);
+        }
+    }
+    if session.is_sandbox() && !charts.is_empty() {
+        let error = Error::not_supported("the sandbox runs no Helm charts");
+        return Err(error.hint("leave --with-chart out, or name a cluster with --context").into());
+    }
+    Ok(charts)
 }
 
 pub(super) fn remove(args: &UninstallCapability, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
         let session = Session::open_for_all(global, Purpose::Change, screen).await?;
-        let removed = uninstall(&session.cluster, args, screen).await;
+        let removed = uninstall(&session, args, global, screen).await;
         let closed = session.close().await;
         Failure::all([removed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     })
 }
 
-async fn uninstall(cluster: &Cluster, args: &UninstallCapability, screen: &mut Screen) -> Result<()> {
+async fn uninstall(
+    session: &Session,
+    args: &UninstallCapability,
+    global: &Global,
+    screen: &mut Screen,
+) -> Result<()> {
+    let cluster = &session.cluster;
     let Capability { center, name } = &args.capability;
     let mut found = Vec::new();
     let mut others = Vec::new();
@@ -203,12 +236,19 @@ async fn uninstall(cluster: &Cluster, args: &UninstallCapability, screen: &mut S
     if found.is_empty() {
         return Err(not_installed(cluster, args, &others).into());
     }
+    let wanted = found.iter().map(|stored| &stored.object);
+    let charts = if args.with_chart { charts(session, wanted)? } else { Vec::new() };
     for stored in found {
         let title = stored.title(cluster.namespace());
+        let left = Chart::of(&stored.object).and_then(std::result::Result::ok).filter(|_| !args.with_chart);
         def::delete(cluster, stored, &def::Ask { yes: args.yes, force: args.force }, screen).await?;
         screen.say(&format!("{title} deleted"));
+        if let Some(chart) = left {
+            screen.say(&format!("Where {chart} was installed, it stays: `{}`", chart.command("uninstall")));
+        }
     }
-    Ok(())
+    // What used it is gone by now.
+    charts.iter().try_for_each(|chart| chart.uninstall(global, screen))
 }
 
 fn not_installed(cluster: &Cluster, args: &UninstallCapability, others: &[String]) -> Error {

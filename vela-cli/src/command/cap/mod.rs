@@ -4,6 +4,7 @@ mod address;
 mod archive;
 mod artifact;
 mod center;
+mod chart;
 mod credentials;
 mod fetch;
 mod file;

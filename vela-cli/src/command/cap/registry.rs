@@ -141,7 +141,7 @@ impl Registry<'_> {
             _ if !is_basic => {
                 Err(self.wrong("its registry asks for credentials in a way that vela does not know"))
             }
-            Stored::Helper(name) => Err(self.login(&helper(&name))),
+            Stored::Unusable(why) => Err(self.login(&why)),
             _ => Err(self.login("none are stored")),
         }
     }
@@ -181,7 +181,7 @@ impl Registry<'_> {
                 return Err(self.login(&match stored {
                     Stored::Nothing => "none are stored".to_owned(),
                     Stored::Basic(_) => format!("{realm} refuses them ({})", answer.status),
-                    Stored::Helper(name) => helper(name),
+                    Stored::Unusable(why) => why.clone(),
                 }));
             }
         };
@@ -200,10 +200,6 @@ impl Registry<'_> {
         let error = Error::user(format!("{} wants credentials for {host}: {why}", self.artifact));
         error.hint(format!("log in with `docker login {host}`, `podman login` or `oras login`")).into()
     }
-}
-
-fn helper(name: &str) -> String {
-    format!("they are kept by the program docker-credential-{name}, which vela does not ask")
 }
 
 fn digest_of(bytes: &[u8]) -> String {

@@ -1,0 +1,210 @@
+//! The Helm chart that a definition of early 2021 says it needs → a release, by the helm that the user has.
+
+use std::fmt;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use vela_engine::names::{is_label, is_subdomain};
+
+use crate::args::Global;
+use crate::download;
+use crate::error::{Error, Failure, Result};
+use crate::pointer::text;
+use crate::program::{Stopped, run_with};
+use crate::screen::Screen;
+
+/// How long helm may take for one command; it waits for hooks of the chart.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes of what helm may write.
+const LARGEST_ANSWER: usize = 16 << 20;
+
+/// A chart, and the release that it becomes; the release has the name of the chart.
+#[derive(Debug, PartialEq)]
+pub(super) struct Chart {
+    name: String,
+    repository: String,
+    version: Option<String>,
+    namespace: String,
+    values: Value,
+}
+
+/// As it is shown.
+impl fmt::Display for Chart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = self.version.as_deref().unwrap_or_default();
+        let space = if version.is_empty() { "" } else { " " };
+        write!(f, "the Helm chart {}{space}{version} of {}", self.name, self.repository)
+    }
+}
+
+impl Chart {
+    /// The chart of a definition, if it names one; one without a namespace is released in that of the definition.
+    pub(super) fn of(definition: &Value) -> Option<std::result::Result<Self, Error>> {
+        let chart = definition.pointer("/spec/extension/install/helm").filter(|chart| chart.is_object())?;
+        let given = |field: &str| chart[field].as_str().filter(|text| !text.is_empty());
+        let wrong = |field: &str, expected: &str| {
+            let title = format!("{} {}", text(definition, "/kind"), text(definition, "/metadata/name"));
+            let error = Error::user(format!(
+                "{title} names a Helm chart that cannot be installed: spec.extension.install.helm.{field} must be {expected}"
+            ));
+            Err(error.hint("correct the definition in its centre, or install the chart by hand"))
+        };
+        let Some(name) = given("name").filter(|name| is_subdomain(name)) else {
+            return Some(wrong("name", "the name of a chart: a-z, 0-9, - and ."));
+        };
+        let Some(repository) = given("url").filter(|url| download::is_url(url)) else {
+            return Some(wrong("url", "the http:// or https:// address of a repository"));
+        };
+        let namespace = given("namespace").unwrap_or_else(|| text(definition, "/metadata/namespace"));
+        if !is_label(namespace) {
+            return Some(wrong("namespace", "the name of a namespace"));
+        }
+        Some(Ok(Self {
+            name: name.to_owned(),
+            repository: repository.to_owned(),
+            version: given("version").map(str::to_owned),
+            namespace: namespace.to_owned(),
+            values: chart["values"].clone(),
+        }))
+    }
+
+    /// What helm is to do for it. Every part of the definition stands behind an `=`, so that none becomes a flag.
+    fn words(&self, verb: &str) -> Vec<String> {
+        let mut words = vec![verb.to_owned(), self.name.clone()];
+        if verb == "install" {
+            words.extend([self.name.clone(), format!("--repo={}", self.repository)]);
+            words.extend(self.version.as_ref().map(|version| format!("--version={version}")));
+            words.push("--create-namespace".to_owned());
+            if !self.values.is_null() {
+                words.push("--values=-".to_owned());
+            }
+        }
+        words.push(format!("--namespace={}", self.namespace));
+        words
+    }
+
+    /// The command that does the same.
+    pub(super) fn command(&self, verb: &str) -> String {
+        format!("helm {}", self.words(verb).join(" "))
+    }
+
+    /// Makes the release; one that is there stays as it is, whatever its version and values.
+    pub(super) fn install(&self, global: &Global, screen: &mut Screen) -> Result<()> {
+        if self.is_there(global)? {
+            screen.say(&format!("The release {} is there already, and stays as it is.", self.release()));
+            return Ok(());
+        }
+        let values = if self.values.is_null() { String::new() } else { self.values.to_string() };
+        match self.helm("install", &values, global)? {
+            Ok(()) => screen.say(&format!("{} installed {self}", self.release())),
+            Err(why) => return Err(self.failed("install", &why)),
+        }
+        Ok(())
+    }
+
+    /// Takes the release away, if it is there.
+    pub(super) fn uninstall(&self, global: &Global, screen: &mut Screen) -> Result<()> {
+        if !self.is_there(global)? {
+            screen.say(&format!("There is no release {}.", self.release()));
+            return Ok(());
+        }
+        match self.helm("uninstall", "", global)? {
+            Ok(()) => screen.say(&format!("The release {} is uninstalled.", self.release())),
+            Err(why) => return Err(self.failed("uninstall", &why)),
+        }
+        Ok(())
+    }
+
+    fn is_there(&self, global: &Global) -> Result<bool> {
+        match self.helm("status", "", global)? {
+            Ok(()) => Ok(true),
+            Err(why) if why.contains("not found") => Ok(false),
+            Err(why) => Err(self.failed("status", &why)),
+        }
+    }
+
+    fn release(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Runs helm on the cluster that the command works on; the reason where it fails.
+    fn helm(&self, verb: &str, input: &str, global: &Global) -> Result<std::result::Result<(), String>> {
+        let mut command = Command::new("helm");
+        command.args(self.words(verb));
+        if let Some(file) = &global.kubeconfig {
+            command.arg("--kubeconfig").arg(file);
+        }
+        if let Some(context) = &global.context {
+            command.arg(format!("--kube-context={context}"));
+        }
+        if let Some(user) = &global.as_user {
+            command.arg(format!("--kube-as-user={user}"));
+        }
+        command.args(global.as_group.iter().map(|group| format!("--kube-as-group={group}")));
+        match run_with(command, input, LARGEST_ANSWER, PATIENCE) {
+            Ok(_) => Ok(Ok(())),
+            Err(Stopped::Failed(why)) => Ok(Err(why)),
+            Err(Stopped::NotThere) => {
+                let error = Error::config(format!("{self} cannot be installed: helm is not installed"));
+                Err(error.hint("install helm, or leave --with-chart out").into())
+            }
+        }
+    }
+
+    fn failed(&self, verb: &str, why: &str) -> Failure {
+        let error = Error::user(format!("helm {verb} fails for {self}: {why}"));
+        error.hint(format!("`{}` shows it alone", self.command(verb))).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition(helm: Value) -> Value {
+        json!({"kind": "TraitDefinition", "metadata": {"name": "scale", "namespace": "vela-system"},
+            "spec": {"extension": {"install": {"helm": helm}}}})
+    }
+
+    fn refused(helm: Value) -> String {
+        Chart::of(&definition(helm)).unwrap().unwrap_err().message
+    }
+
+    #[test]
+    fn a_chart_becomes_one_command_of_helm() {
+        let url = "https://charts.example.com/keda";
+        let chart = Chart::of(&definition(json!({"name": "keda", "url": url}))).unwrap().unwrap();
+        assert_eq!(
+            chart.command("install"),
+            "helm install keda keda --repo=https://charts.example.com/keda --create-namespace --namespace=vela-system"
+        );
+        assert_eq!(chart.command("uninstall"), "helm uninstall keda --namespace=vela-system");
+        assert_eq!(chart.to_string(), "the Helm chart keda of https://charts.example.com/keda");
+        let whole =
+            json!({"name": "keda", "url": url, "version": "2.0.0", "namespace": "keda", "values": {"a": 1}});
+        let chart = Chart::of(&definition(whole)).unwrap().unwrap();
+        assert_eq!(
+            chart.command("install"),
+            "helm install keda keda --repo=https://charts.example.com/keda --version=2.0.0 --create-namespace --values=- --namespace=keda"
+        );
+        assert!(Chart::of(&json!({"spec": {}})).is_none());
+    }
+
+    #[test]
+    fn what_is_no_chart_is_named_by_its_field() {
+        let url = "https://charts.example.com";
+        for (helm, field) in [
+            (json!({"url": url}), "helm.name must be"),
+            (json!({"name": "--post-renderer=x", "url": url}), "helm.name must be"),
+            (json!({"name": "keda", "url": "file:///etc"}), "helm.url must be"),
+            (json!({"name": "keda"}), "helm.url must be"),
+            (json!({"name": "keda", "url": url, "namespace": "-A"}), "helm.namespace must be"),
+        ] {
+            let said = refused(helm);
+            assert!(said.contains("TraitDefinition scale") && said.contains(field), "{said}");
+        }
+    }
+}
