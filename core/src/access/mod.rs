@@ -211,6 +211,12 @@ pub const SECRETS: &[Rule] = &[rule("", &["secrets"], READ_MAKE)];
 /// The same: a pod can be more than its author, and the workloads above make pods in a way that admission knows.
 pub const PODS: &[Rule] = &[rule("", &["pods"], READ_MAKE)];
 
+/// The same: what is written into one of them leads the requests of a Service anywhere.
+pub const ENDPOINTS: &[Rule] = &[rule("", &["endpoints"], READ_MAKE)];
+
+/// What steps read only where the operator says so: programs write confidential things into their logs.
+pub const LOGS: &[Rule] = &[rule("", &["pods/log"], &["get"])];
+
 /// The rights of an author of applications in a namespace of theirs; added to the ClusterRoles `edit` and `admin`.
 pub const AUTHOR: &[Rule] = &[
     rule(
@@ -287,6 +293,10 @@ pub struct Needs {
     pub secrets: bool,
     /// Applications may make Pods.
     pub pods: bool,
+    /// Applications may make Endpoints.
+    pub endpoints: bool,
+    /// Steps may read the logs of pods.
+    pub logs: bool,
 }
 
 /// Explains a refused request to people: the right to ask for, and from whom. `user` is the author on whose behalf it
@@ -320,12 +330,15 @@ pub fn objects(namespace: &str, needs: Needs) -> Vec<Value> {
     let mut makes: Vec<Rule> = MADE.to_vec();
     makes.extend(SECRETS.iter().filter(|_| needs.secrets));
     makes.extend(PODS.iter().filter(|_| needs.pods));
+    makes.extend(ENDPOINTS.iter().filter(|_| needs.endpoints));
     if needs.behalf {
         makes.iter_mut().for_each(|rule| rule.verbs = READ);
         // A deleted MetricsTrait leaves no author to act for.
         makes.push(rule("monitoring.coreos.com", &["servicemonitors"], &["delete"]));
         // Schemas of parameters, and what the steps of a workflow give each other, are the controllers' own bookkeeping.
         makes.push(rule("", &["configmaps"], &["create", "patch", "delete"]));
+    } else {
+        makes.extend(LOGS.iter().filter(|_| needs.logs));
     }
     let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home}),

@@ -24,13 +24,23 @@ fn what_no_flag_needs_is_not_bound() {
     for (verb, group, resource) in [
         ("get", "", "secrets"),
         ("create", "", "pods"),
+        ("create", "", "endpoints"),
+        ("get", "", "pods/log"),
         ("patch", "apiextensions.k8s.io", "customresourcedefinitions"),
         ("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
         ("impersonate", "", "users"),
     ] {
         assert_eq!(rules(none, (verb, group, resource)), Vec::<String>::new(), "{verb} {resource}");
     }
-    let all = Needs { webhooks: true, secrets: true, pods: true, ..none };
+    let all = Needs { webhooks: true, secrets: true, pods: true, endpoints: true, logs: true, ..none };
+    assert_eq!(rules(all, ("create", "", "endpoints")), ["vela-core-made-built-in"]);
+    assert_eq!(rules(all, ("get", "", "pods/log")), ["vela-core-made-built-in"]);
+    let by_authors = Needs { behalf: true, ..all };
+    assert_eq!(
+        rules(by_authors, ("get", "", "pods/log")),
+        Vec::<String>::new(),
+        "authors read logs themselves"
+    );
     assert_eq!(rules(all, ("create", "", "pods")), ["vela-core-made-built-in"]);
     assert_eq!(rules(all, ("create", "", "secrets")), ["vela-core-made-built-in", ACCOUNT]);
     assert_eq!(rules(all, ("patch", "apiextensions.k8s.io", "customresourcedefinitions")), [HOOKS]);

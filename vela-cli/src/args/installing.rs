@@ -104,6 +104,10 @@ pub(crate) struct Install {
     /// Image of Dapr's sidecars, which vela-dapr then adds to annotated pods
     #[arg(long, value_name = "IMAGE", requires = "dapr_image")]
     pub(crate) dapr_sidecar_image: Option<String>,
+    /// Have vela-dapr sign JWTs of sidecars, and serve what verifies them behind the Service dapr-sentry-oidc; lead this
+    /// https:// address there
+    #[arg(long, value_name = "URL", requires = "dapr_image")]
+    pub(crate) dapr_jwt_issuer: Option<String>,
     /// Install the Harbor operator too: its kinds and rights, and with --harbor-image the operator itself
     #[arg(long)]
     pub(crate) harbor: bool,
@@ -128,13 +132,17 @@ pub(crate) enum ControllerPlace {
     Local,
 }
 
-/// What applications make only where the operator says so.
+/// What applications make, or their steps read, only where the operator says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Grant {
     /// Secrets
     Secrets,
     /// Pods
     Pods,
+    /// Endpoints, which lead the requests of a Service anywhere; the step export-service makes them
+    Endpoints,
+    /// Nothing: steps read the logs of pods
+    Logs,
 }
 
 /// Take vela out of a cluster.

@@ -83,7 +83,7 @@ pub(crate) fn identity(objects: &[Value]) -> String {
 /// Everything that an installation of this release can bring, whatever its flags: what it was is no leftover of an older one.
 pub(crate) fn everything(home: &str) -> Result<Vec<Value>> {
     let mut all = objects(home)?;
-    all.extend(access(home, Needs { webhooks: true, behalf: true, secrets: true, pods: true }));
+    all.extend(access(home, Needs { webhooks: true, behalf: true, ..Needs::default() }));
     all.extend(controller(home, "any", true, &[]));
     let server = webhooks::in_cluster(home);
     all.extend(webhooks::configurations(&server));

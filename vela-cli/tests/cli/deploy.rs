@@ -64,7 +64,7 @@ fn helm(values: &[&str]) -> Output {
 }
 
 /// Values of the chart, and the flags that stand behind them.
-const SELECTIONS: [(&[&str], &[&str]); 6] = [
+const SELECTIONS: [(&[&str], &[&str]); 7] = [
     (&[], &[]),
     (&["controller.image=x/core:1"], &["--controller-image", "x/core:1"]),
     (
@@ -105,6 +105,10 @@ const SELECTIONS: [(&[&str], &[&str]); 6] = [
     (
         &["dapr.enabled=true", "dapr.image=x/dapr:1", "dapr.sidecarImage=x/daprd:1"],
         &["--dapr", "--dapr-image", "x/dapr:1", "--dapr-sidecar-image", "x/daprd:1"],
+    ),
+    (
+        &["dapr.enabled=true", "dapr.image=x/dapr:1", "dapr.jwtIssuer=https://a.example"],
+        &["--dapr", "--dapr-image", "x/dapr:1", "--dapr-jwt-issuer", "https://a.example"],
     ),
 ];
 

@@ -8,12 +8,14 @@ use crate::controller::Cluster;
 use crate::sandbox::until;
 use crate::{CommandOutput, Person};
 
-const IMAGES: [&str; 8] = [
+const IMAGES: [&str; 10] = [
     "--dapr",
     "--dapr-image",
     "x/vela-dapr:1",
     "--dapr-sidecar-image",
     "x/daprd:1.18.3",
+    "--dapr-jwt-issuer",
+    "https://dapr.example.com",
     "--harbor",
     "--harbor-image",
     "x/vela-harbor:2",
@@ -79,6 +81,17 @@ fn install_prints_the_operators_that_flags_ask_for() {
     print(&["--harbor-image", "a"]).fails(2, &["--harbor"]);
     print(&["--dapr", "--dapr-image", " "]).fails(1, &["--dapr-image is empty", "image of vela-dapr"]);
     print(&["--dapr", "--dapr-image", "a", "--dapr-sidecar-image", ""]).fails(1, &["daprd"]);
+    for issuer in ["http://a.example", "https://", "https:///a", "https://a.example?b", "a.example", ""] {
+        print(&["--dapr", "--dapr-image", "a", "--dapr-jwt-issuer", issuer])
+            .fails(1, &["is no issuer of tokens"]);
+    }
+    // Without it no token is signed, and nothing is served.
+    let image = print(&["--dapr", "--dapr-image", "a"]).ok().out;
+    assert!(!image.contains("--jwt") && !image.contains("dapr-sentry-oidc"), "{image}");
+    let signed = print(&["--dapr", "--dapr-image", "a", "--dapr-jwt-issuer", "https://a.example/b"]).ok().out;
+    for arg in ["--jwt-enabled", "--jwt-issuer=https://a.example/b", "--oidc-addr=:9080"] {
+        assert!(signed.contains(&format!("- {arg}\n")), "{arg}");
+    }
 }
 
 #[test]
@@ -89,7 +102,8 @@ fn an_operator_listens_where_its_services_lead() {
         (
             "vela-dapr",
             "dapr-system",
-            &["dapr-api", "dapr-sentry", "dapr-webhook", "dapr-sidecar-injector"] as &[&str],
+            &["dapr-api", "dapr-sentry", "dapr-sentry-oidc", "dapr-webhook", "dapr-sidecar-injector"]
+                as &[&str],
         ),
         ("vela-harbor", "harbor-operator", &["vela-harbor-webhook"]),
     ] {

@@ -49,6 +49,8 @@ fn needs(args: &Install) -> Needs {
         behalf: args.authenticate_application,
         secrets: args.grant.contains(&Grant::Secrets),
         pods: args.grant.contains(&Grant::Pods),
+        endpoints: args.grant.contains(&Grant::Endpoints),
+        logs: args.grant.contains(&Grant::Logs),
     }
 }
 
@@ -57,7 +59,9 @@ type Asked<'a> = (&'static Operator, Option<Run<'a>>);
 
 fn asked(args: &Install) -> Vec<Asked<'_>> {
     let sidecars = args.dapr_sidecar_image.as_deref().map(operators::sidecars).unwrap_or_default();
-    [(args.dapr, &DAPR, &args.dapr_image, sidecars), (args.harbor, &HARBOR, &args.harbor_image, Vec::new())]
+    let tokens = args.dapr_jwt_issuer.as_deref().map(operators::tokens).unwrap_or_default();
+    let dapr = [sidecars, tokens].concat();
+    [(args.dapr, &DAPR, &args.dapr_image, dapr), (args.harbor, &HARBOR, &args.harbor_image, Vec::new())]
         .into_iter()
         .filter(|(asked, ..)| *asked)
         .map(|(_, operator, image, more)| (operator, image.as_deref().map(|image| Run { image, more })))
@@ -73,12 +77,22 @@ fn image_is_named(flag: &str, image: &str, program: &str) -> Result<()> {
     Ok(())
 }
 
+/// As OpenID Connect has it, and vela-dapr takes it.
+fn is_issuer(issuer: &str) -> bool {
+    let address = issuer.strip_prefix("https://").filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
+    address.is_some_and(|rest| !rest.contains(['?', '#', '@']) && !rest.contains(char::is_whitespace))
+}
+
 /// Everything that these flags ask for in the system namespace `home`, in the order it is applied.
 fn objects(args: &Install, home: &str, needs: Needs, asked: &[Asked<'_>]) -> Result<Vec<Value>> {
     let mut objects = installation::objects(home)?;
     objects.extend(installation::access(home, needs));
     if let Some(image) = &args.dapr_sidecar_image {
         image_is_named("--dapr-sidecar-image", image, "daprd, such as ghcr.io/dapr/daprd:1.18.3")?;
+    }
+    if let Some(issuer) = args.dapr_jwt_issuer.as_deref().filter(|issuer| !is_issuer(issuer)) {
+        let error = Error::user(format!("--dapr-jwt-issuer {issuer:?} is no issuer of tokens"));
+        return Err(error.hint("give an address like https://dapr.example.com, without ? and #").into());
     }
     for (operator, run) in asked {
         if let Some(run) = run {
@@ -201,11 +215,14 @@ fn flags(args: &Install) -> Vec<String> {
         (args.allow_granting_rights, ALLOW_GRANTING_RIGHTS),
         (args.grant.contains(&Grant::Secrets), "--grant=secrets"),
         (args.grant.contains(&Grant::Pods), "--grant=pods"),
+        (args.grant.contains(&Grant::Endpoints), "--grant=endpoints"),
+        (args.grant.contains(&Grant::Logs), "--grant=logs"),
         (args.trait_injector, "--trait-injector"),
         (args.webhook_conversion, "--webhook-conversion"),
         (args.dapr, "--dapr"),
         (args.dapr_image.is_some(), "--dapr-image"),
         (args.dapr_sidecar_image.is_some(), "--dapr-sidecar-image"),
+        (args.dapr_jwt_issuer.is_some(), "--dapr-jwt-issuer"),
         (args.harbor, "--harbor"),
         (args.harbor_image.is_some(), "--harbor-image"),
     ];

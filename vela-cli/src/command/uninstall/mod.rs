@@ -69,7 +69,7 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
                 .await?;
         }
     }
-    let needs = Needs { webhooks: true, behalf: true, secrets: true, pods: true };
+    let needs = Needs { webhooks: true, behalf: true, ..Needs::default() };
     let mut others = installation::controller(home, "none", true, &[]);
     others.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": webhooks::SECRET, "namespace": home}}));
     others.push(

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 /// How often pods without a sidecar are looked for.
 const WATCH_INTERVAL: &str = "2m";
 const INJECTOR: &str = "--injector-addr";
+const OIDC: &str = "--oidc-addr";
 
 pub(crate) const DAPR: Operator = Operator {
     name: "vela-dapr",
@@ -74,11 +75,14 @@ pub(crate) const DAPR: Operator = Operator {
         ("webhooks", 19443),
         ("sentry", 50001),
         ("injector", 4000),
+        ("oidc", 9080),
     ],
     services: &[
         // Sidecars of older releases ask at port 80.
         Service { name: "dapr-api", ports: &[443, 80], target: "api", flag: "--grpc-addr" },
         Service { name: "dapr-sentry", ports: &[443], target: "sentry", flag: "--sentry-addr" },
+        // Others who verify JWTs of sidecars ask it, by way of the address that --jwt-issuer names.
+        Service { name: "dapr-sentry-oidc", ports: &[443], target: "oidc", flag: OIDC },
         Service { name: "dapr-webhook", ports: &[443], target: "webhooks", flag: "--webhook-addr" },
         Service { name: "dapr-sidecar-injector", ports: &[443], target: "injector", flag: INJECTOR },
     ],
@@ -103,6 +107,11 @@ pub(crate) fn sidecars(image: &str) -> Vec<String> {
         format!("--sidecar-image={image}"),
         format!("--watch-interval={WATCH_INTERVAL}"),
     ]
+}
+
+/// The flags by which it signs JWTs of sidecars under the address of this issuer, and serves what verifies them.
+pub(crate) fn tokens(issuer: &str) -> Vec<String> {
+    vec!["--jwt-enabled".to_owned(), format!("--jwt-issuer={issuer}"), format!("{OIDC}=:9080")]
 }
 
 fn kinds() -> Result<Vec<Value>> {

@@ -5,7 +5,7 @@ mod harbor;
 mod operator;
 mod presence;
 
-pub(crate) use self::dapr::{DAPR, sidecars};
+pub(crate) use self::dapr::{DAPR, sidecars, tokens};
 pub(crate) use self::harbor::HARBOR;
 pub(crate) use self::operator::{Operator, Run};
 pub(crate) use self::presence::{is_of, lease, refuse_others, superseded, take_made, take_registration};

@@ -30,7 +30,7 @@ const fn choice(
 }
 
 /// Every choice, after the one that it needs.
-pub(super) const CHOICES: [Choice; 13] = [
+pub(super) const CHOICES: [Choice; 16] = [
     choice(&["--controller-image", texts::IMAGE], ".Values.controller.image", None),
     choice(&["--webhooks"], ".Values.webhooks.enabled", Some("--controller-image")),
     choice(&["--authenticate-application"], ".Values.webhooks.authenticateApplication", Some("--webhooks")),
@@ -39,6 +39,8 @@ pub(super) const CHOICES: [Choice; 13] = [
     choice(&["--allow-granting-rights"], ".Values.allowGrantingRights", None),
     choice(&["--grant", "secrets"], ".Values.grant.secrets", None),
     choice(&["--grant", "pods"], ".Values.grant.pods", None),
+    choice(&["--grant", "endpoints"], ".Values.grant.endpoints", None),
+    choice(&["--grant", "logs"], ".Values.grant.logs", None),
     choice(&["--dapr"], ".Values.dapr.enabled", None),
     choice(&["--dapr-image", texts::DAPR_IMAGE], ".Values.dapr.image", Some("--dapr")),
     choice(
@@ -46,6 +48,7 @@ pub(super) const CHOICES: [Choice; 13] = [
         ".Values.dapr.sidecarImage",
         Some("--dapr-image"),
     ),
+    choice(&["--dapr-jwt-issuer", texts::JWT_ISSUER], ".Values.dapr.jwtIssuer", Some("--dapr-image")),
     choice(&["--harbor"], ".Values.harbor.enabled", None),
     choice(&["--harbor-image", texts::HARBOR_IMAGE], ".Values.harbor.image", Some("--harbor")),
 ];

@@ -11,6 +11,7 @@ pub(super) const IMAGE: &str = "chart-controller-image";
 pub(super) const NAMESPACE: &str = "chart-release-namespace";
 pub(super) const DAPR_IMAGE: &str = "chart-dapr-image";
 pub(super) const SIDECAR_IMAGE: &str = "chart-sidecar-image";
+pub(super) const JWT_ISSUER: &str = "https://chart-jwt-issuer";
 pub(super) const HARBOR_IMAGE: &str = "chart-harbor-image";
 const REPLICAS: &str = "chart-replicas";
 const RESOURCES: &str = "chart-resources";
@@ -95,9 +96,11 @@ fn finished_line(line: &str) -> String {
             "{{{{- range .Values.{part}.args }}}}\n{margin}- {{{{ . | quote }}}}\n{{{{- end }}}}"
         );
     }
-    if let Some((before, _)) = marked(SIDECAR_IMAGE) {
-        let flag = before.trim_start().trim_start_matches("- ");
-        return format!("{margin}- {{{{ printf \"{flag}%s\" .Values.dapr.sidecarImage | quote }}}}");
+    for (mark, value) in [(SIDECAR_IMAGE, "dapr.sidecarImage"), (JWT_ISSUER, "dapr.jwtIssuer")] {
+        if let Some((before, _)) = marked(mark) {
+            let flag = before.trim_start().trim_start_matches("- ");
+            return format!("{margin}- {{{{ printf \"{flag}%s\" .Values.{value} | quote }}}}");
+        }
     }
     for (mark, value) in
         [(IMAGE, "controller.image"), (DAPR_IMAGE, "dapr.image"), (HARBOR_IMAGE, "harbor.image")]
@@ -164,10 +167,12 @@ webhooks:
 allowCrossNamespace: false
 # Roles, kinds, webhook configurations and tokens by applications (--allow-granting-rights).
 allowGrantingRights: false
-# What applications make, too (--grant).
+# What applications make, too, and logs of pods that their steps read (--grant).
 grant:
   secrets: false
   pods: false
+  endpoints: false
+  logs: false
 
 # The Dapr operator (--dapr); without an image (--dapr-image) only its kinds and rights.
 dapr:
@@ -175,6 +180,8 @@ dapr:
   image: ""
   # Sidecars that it adds to annotated pods (--dapr-sidecar-image).
   sidecarImage: ""
+  # JWTs of sidecars, signed under this https:// address, which leads to the Service dapr-sentry-oidc (--dapr-jwt-issuer).
+  jwtIssuer: ""
   replicas: 1
   resources: *resources
   args: []
@@ -202,6 +209,9 @@ const CHECKS: &str = r#"{{- if and .Values.webhooks.enabled (not .Values.control
 {{- end }}
 {{- if and .Values.dapr.sidecarImage (not .Values.dapr.image) }}
 {{- fail "dapr.sidecarImage needs dapr.image" }}
+{{- end }}
+{{- if and .Values.dapr.jwtIssuer (not .Values.dapr.image) }}
+{{- fail "dapr.jwtIssuer needs dapr.image" }}
 {{- end }}
 {{- if and .Values.harbor.image (not .Values.harbor.enabled) }}
 {{- fail "harbor.image needs harbor.enabled" }}
@@ -239,8 +249,12 @@ fn schema() -> String {
         "webhooks": closed(json!({"enabled": switch, "authenticateApplication": switch, "traitInjector": switch})),
         "allowCrossNamespace": switch,
         "allowGrantingRights": switch,
-        "grant": closed(json!({"secrets": switch, "pods": switch})),
-        "dapr": program(&[("enabled", &switch), ("sidecarImage", &text)]),
+        "grant": closed(json!({"secrets": switch, "pods": switch, "endpoints": switch, "logs": switch})),
+        "dapr": program(&[
+            ("enabled", &switch),
+            ("sidecarImage", &text),
+            ("jwtIssuer", &json!({"type": "string", "pattern": "^(https://[^\\s?#@]+)?$"})),
+        ]),
         "harbor": program(&[("enabled", &switch)]),
     }));
     let mut text = serde_json::to_string_pretty(&schema).unwrap();
