@@ -8,6 +8,7 @@ use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use tower::timeout::error::Elapsed;
 use vela_engine::successor::{self, VersionKind};
 use vela_runtime::Api;
 
@@ -203,6 +204,17 @@ impl Cluster {
         kind: &str,
         namespace: Option<&str>,
     ) -> Result<Vec<DynamicObject>> {
+        self.list_labelled(api_version, kind, namespace, "").await
+    }
+
+    /// Those that a label selector chooses; an empty one chooses all.
+    pub(crate) async fn list_labelled(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        selector: &str,
+    ) -> Result<Vec<DynamicObject>> {
         let (resource, scope) = self.kind(api_version, kind).await?;
         let api: Api<DynamicObject> = match (scope, namespace) {
             (Scope::Namespaced, Some(namespace)) => {
@@ -210,7 +222,7 @@ impl Cluster {
             }
             _ => Api::all_with(self.client.clone(), &resource),
         };
-        let mut params = ListParams::default().limit(PAGE);
+        let mut params = ListParams::default().limit(PAGE).labels(selector);
         let mut objects = Vec::new();
         for _ in 0..MOST_PAGES {
             let page =
@@ -315,6 +327,11 @@ impl Cluster {
                     _ => said(Kind::Cluster, format!("{} cannot {cannot}: {words}", self.title)),
                 }
             }
+            kube::Error::Service(cause) if cause.is::<Elapsed>() => Error::cluster(format!(
+                "{} cannot {cannot}: it did not answer within --request-timeout",
+                self.title
+            ))
+            .hint("give it longer, or check that the cluster runs"),
             other => Error::cluster(format!("{} cannot {cannot}: {}", self.title, target::causes(other)))
                 .hint("check that the cluster runs and the kubeconfig points to it, or use --sandbox"),
         }

@@ -28,6 +28,7 @@ mod new_file;
 mod offline;
 mod order;
 mod ownership;
+mod peer_flags;
 mod peer_verbs;
 mod pods;
 mod pointer;
@@ -56,10 +57,16 @@ use clap::Parser;
 /// What the rooms below say about their work is shown on request: `VELA_LOG=info`, or any filter of `tracing`.
 const LOG: &str = "VELA_LOG";
 
+/// The answer to words that KubeVela's command knows and this one does not.
+fn not_here(error: &clap::Error) -> Option<error::Failure> {
+    let words = || std::env::args().skip(1);
+    peer_verbs::not_here(error, words()).or_else(|| peer_flags::not_here(error, words()))
+}
+
 fn main() -> ExitCode {
     let args = match args::Vela::try_parse() {
         Ok(args) => args,
-        Err(error) => match peer_verbs::not_here(&error, std::env::args().skip(1)) {
+        Err(error) => match not_here(&error) {
             Some(failure) => {
                 screen::Screen::new().failure(&failure);
                 return failure.exit_code();

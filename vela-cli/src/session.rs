@@ -1,9 +1,12 @@
 //! A target chosen and opened: a connection to work with, and what must be closed behind it.
 
 use std::future::Future;
+use std::time::Duration;
 
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tower::timeout::TimeoutLayer;
 
 use crate::args::Global;
 use crate::cluster::Cluster;
@@ -54,7 +57,8 @@ impl Session {
                 let target::Cluster { config, namespace, .. } = *chosen;
                 screen.target(&format!("{title}, namespace {namespace}"));
                 let system = system_namespace::named(global)?;
-                let cluster = Cluster::new(client(config)?, title, namespace).with_system(system);
+                let cluster = Cluster::new(client(config, global.request_timeout)?, title, namespace)
+                    .with_system(system);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: false })
             }
@@ -81,7 +85,7 @@ impl Session {
             Target::Cluster(chosen) => {
                 let title = chosen.to_string();
                 let target::Cluster { config, namespace, .. } = *chosen;
-                let cluster = Cluster::new(client(config)?, title, namespace);
+                let cluster = Cluster::new(client(config, global.request_timeout)?, title, namespace);
                 cluster.with_system(system_namespace::named(global)?).system_namespace().await?.to_owned()
             }
         };
@@ -123,7 +127,7 @@ impl Session {
                 let title = format!("{title} at {}", config.cluster_url);
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let cluster =
-                    Cluster::new(client(config)?, title, namespace).with_system(Some(USUAL.to_owned()));
+                    Cluster::new(client(config, None)?, title, namespace).with_system(Some(USUAL.to_owned()));
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: true })
             }
@@ -152,9 +156,14 @@ impl Session {
     }
 }
 
-fn client(config: Config) -> Result<Client> {
-    Client::try_from(config).map_err(|error| {
-        Error::config(format!("the cluster's access is broken: {}", target::causes(&error))).into()
+/// A client that waits for the beginning of an answer for so long; what streams may go on.
+fn client(config: Config, patience: Option<Duration>) -> Result<Client> {
+    let builder = ClientBuilder::try_from(config).map_err(|error| {
+        Error::config(format!("the cluster's access is broken: {}", target::causes(&error)))
+    })?;
+    Ok(match patience.filter(|patience| !patience.is_zero()) {
+        Some(patience) => builder.with_layer(&TimeoutLayer::new(patience)).build(),
+        None => builder.build(),
     })
 }
 

@@ -38,16 +38,53 @@ pub(crate) struct Cluster {
     pub(crate) context: String,
     /// Namespace to work in.
     pub(crate) namespace: String,
+    /// The user in whose name it is asked, where that is another one.
+    pub(crate) acts_as: Option<String>,
 }
 
 impl fmt::Display for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cluster {} at {}", self.context, self.config.cluster_url)
+        write!(f, "cluster {} at {}", self.context, self.config.cluster_url)?;
+        self.acts_as.as_ref().map_or(Ok(()), |user| write!(f, " as {user}"))
     }
 }
 
 /// Chooses by the flags, then by what is configured on this machine.
 pub(crate) async fn choose(global: &Global) -> Result<Target> {
+    let is_other = global.as_user.is_some() || !global.as_group.is_empty();
+    match found(global).await? {
+        Target::Cluster(mut cluster) => {
+            if is_other {
+                act_as(&mut cluster, global)?;
+            }
+            Ok(Target::Cluster(cluster))
+        }
+        Target::Sandbox { .. } if is_other => {
+            Err(Error::config("--as needs a cluster: the sandbox belongs to one person and knows no others")
+                .hint("name a cluster with --kubeconfig or --context, or leave --as out")
+                .into())
+        }
+        sandbox @ Target::Sandbox { .. } => Ok(sandbox),
+    }
+}
+
+/// Every request is made in the name of the given user; for whom the kubeconfig acts otherwise does not count then.
+fn act_as(cluster: &mut Cluster, global: &Global) -> Result<()> {
+    let Some(user) = &global.as_user else {
+        return Err(Error::user("--as-group names groups of a user, and no user is named")
+            .hint("name the user with --as")
+            .into());
+    };
+    let account = &mut cluster.config.auth_info;
+    account.impersonate = Some(user.clone());
+    account.impersonate_groups = Some(global.as_group.clone()).filter(|groups| !groups.is_empty());
+    account.impersonate_uid = None;
+    account.impersonate_user_extra = None;
+    cluster.acts_as = Some(user.clone());
+    Ok(())
+}
+
+async fn found(global: &Global) -> Result<Target> {
     if global.sandbox {
         return Ok(sandbox(global, true));
     }
@@ -59,7 +96,7 @@ pub(crate) async fn choose(global: &Global) -> Result<Target> {
             .map_err(|error| Error::config(format!("this pod's access to its cluster is broken: {error}")))?;
         let namespace = global.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
         let context = "of this pod".to_owned();
-        return Ok(Target::Cluster(Box::new(Cluster { config, context, namespace })));
+        return Ok(Target::Cluster(Box::new(Cluster { config, context, namespace, acts_as: None })));
     }
     Ok(sandbox(global, false))
 }
@@ -139,7 +176,7 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, source: &str, global: &Global) 
         .hint("correct the kubeconfig, or give another with --namespace")
         .into());
     }
-    Ok(Target::Cluster(Box::new(Cluster { config, context, namespace })))
+    Ok(Target::Cluster(Box::new(Cluster { config, context, namespace, acts_as: None })))
 }
 
 /// An error with the causes below it, which many libraries leave out of their first sentence.

@@ -18,6 +18,9 @@ const AT_ONCE: usize = 8;
 /// Objects of one application that are read; more are counted, not read.
 const MOST_OBJECTS: usize = 2_000;
 
+/// The kind of a node that is a component, and no object.
+pub(crate) const COMPONENT: &str = "component";
+
 /// One line of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
@@ -120,7 +123,7 @@ fn components(application: &Value) -> Vec<Node> {
         let service = services.iter().find(|service| text(service, "/name") == name);
         Node {
             api_version: String::new(),
-            kind: "component".to_owned(),
+            kind: COMPONENT.to_owned(),
             namespace: String::new(),
             name: name.to_owned(),
             origin: text(component, "/type").to_owned(),
@@ -161,7 +164,7 @@ async fn configuration(cluster: &Cluster, object: &Value, namespace: &str) -> Re
     for entry in object.pointer("/status/workloads").and_then(Value::as_array).unwrap_or(&none) {
         let mut component = Node {
             api_version: String::new(),
-            kind: "component".to_owned(),
+            kind: COMPONENT.to_owned(),
             namespace: String::new(),
             name: text(entry, "/componentName").to_owned(),
             origin: text(entry, "/componentRevisionName").to_owned(),

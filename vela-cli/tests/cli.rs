@@ -3,6 +3,8 @@
 // A failed unwrap in a test is the failure we want to see, in its helpers too.
 #![allow(clippy::unwrap_used)]
 
+#[path = "cli/acting.rs"]
+mod acting;
 #[path = "cli/appfile.rs"]
 mod appfile;
 #[path = "cli/artifacts.rs"]
@@ -13,6 +15,8 @@ mod beginning;
 mod browser;
 #[path = "cli/capabilities.rs"]
 mod capabilities;
+#[path = "cli/charts.rs"]
+mod charts;
 #[path = "cli/chromium.rs"]
 mod chromium;
 #[path = "cli/config.rs"]
@@ -41,6 +45,8 @@ mod everyday;
 mod figures;
 #[path = "cli/generated.rs"]
 mod generated;
+#[path = "cli/habits.rs"]
+mod habits;
 #[path = "cli/inside.rs"]
 mod inside;
 #[path = "cli/kustomize.rs"]

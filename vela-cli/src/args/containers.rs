@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use clap::Args;
 
+use super::one_cluster::OneCluster;
 use super::ports::Ports;
 use super::values::object;
 
@@ -24,6 +25,8 @@ pub(crate) struct Exec {
     /// This pod [default: one that is ready]
     #[arg(long, short, value_name = "NAME", value_parser = object)]
     pub(crate) pod: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: OneCluster,
     /// Pass standard input on
     #[arg(long, short = 'i')]
     pub(crate) stdin: bool,
@@ -56,6 +59,8 @@ pub(crate) struct PortForward {
     /// To a pod behind this Service of the application, by the ports of the Service
     #[arg(long, value_name = "NAME", value_parser = object, conflicts_with_all = ["component", "pod"])]
     pub(crate) service: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: OneCluster,
     /// Address of this machine to listen on; 0.0.0.0 lets other machines connect
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub(crate) address: IpAddr,

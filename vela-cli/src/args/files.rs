@@ -40,6 +40,9 @@ pub(crate) struct Delete {
     /// Delete every application of the namespace; asks before it does, unless --yes is given
     #[arg(long)]
     pub(crate) all: bool,
+    /// Ask before named applications are deleted, too
+    #[arg(long, short, conflicts_with_all = ["yes", "files", "kustomize"])]
+    pub(crate) interactive: bool,
     /// Ask nothing
     #[arg(long, short)]
     pub(crate) yes: bool,

@@ -32,6 +32,7 @@ pub(crate) enum ListFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShowFormat {
     /// For people
+    #[value(alias = "console")]
     Table,
     /// For programs
     Json,

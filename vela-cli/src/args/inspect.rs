@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::files::{Kustomize, Recursive};
 use super::format::{Format, ListFormat};
+use super::one_cluster::OneCluster;
 use super::values::{duration, object};
 
 /// What is done with the revisions of an application.
@@ -88,6 +89,8 @@ pub(crate) struct Logs {
     /// Only this pod
     #[arg(long, short, value_name = "NAME", value_parser = object)]
     pub(crate) pod: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: OneCluster,
     /// Go on printing what the containers write, until Ctrl-C
     #[arg(long, short)]
     pub(crate) follow: bool,

@@ -17,16 +17,18 @@ pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication, Top};
 pub(crate) use self::files::{Delete, Kustomize, Recursive};
 pub(crate) use self::format::{Format, ListFormat, ShowFormat};
+pub(crate) use self::global::Global;
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Auth, AuthProxy, Dashboard, Grant, Install, Uninstall};
+pub(crate) use self::one_cluster::OneCluster;
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::ql::{DataFormat, Ql, QlCommand};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
 pub(crate) use self::values::{Capability, Target};
-use self::values::{duration, namespace, object, type_};
+use self::values::{duration, object, type_};
 pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
 mod capability;
@@ -37,9 +39,11 @@ mod environment;
 mod everyday;
 mod files;
 mod format;
+mod global;
 mod init;
 mod inspect;
 mod installing;
+mod one_cluster;
 mod policy;
 mod ports;
 mod ql;
@@ -75,27 +79,6 @@ pub(crate) struct Vela {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Where commands work.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Global {
-    /// Kubeconfig file (default: $KUBECONFIG, then ~/.kube/config, then the pod's own service account)
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Target", conflicts_with = "sandbox")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Target", conflicts_with = "sandbox")]
-    pub(crate) context: Option<String>,
-    /// Work on the local sandbox even though a cluster is configured
-    #[arg(long, global = true, help_heading = "Target")]
-    pub(crate) sandbox: bool,
-    /// Namespace (default: that of the environment, see `vela env`, else of the context, else "default")
-    #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
-    pub(crate) namespace: Option<String>,
-    /// Namespace of the controller and of the definitions for everybody (default: $KUBEVELA_SYSTEM_NAMESPACE, then
-    /// $DEFAULT_VELA_NS, then where vela is installed, else "vela-system")
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
-    pub(crate) system_namespace: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +191,9 @@ pub(crate) struct Up {
     /// Publish it as this version, by the annotation app.oam.dev/publishVersion: its workflow runs for each version once
     #[arg(long, short = 'v', value_name = "VERSION", value_parser = object)]
     pub(crate) publish_version: Option<String>,
+    /// Give the applications the policy `debug`: `vela workflow debug` then shows what each step was given, gave and called
+    #[arg(long, conflicts_with = "revision")]
+    pub(crate) debug: bool,
     /// How long to wait until the applications run, such as 90s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
@@ -227,7 +213,9 @@ pub(crate) struct Up {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  vela status shop --pod\n  vela status shop --watch --timeout 10m")]
+#[command(
+    after_help = "Examples:\n  vela status shop --pod\n  vela status shop --endpoint\n  vela status shop --watch --timeout 10m"
+)]
 pub(crate) struct Status {
     /// Name of the application (or ApplicationConfiguration)
     #[arg(value_parser = object)]
@@ -235,6 +223,20 @@ pub(crate) struct Status {
     /// Only its pods: of which component each is, and how it is
     #[arg(long, visible_alias = "pods")]
     pub(crate) pod: bool,
+    /// Only the addresses at which it is reached: those of its Services and Ingresses
+    #[arg(long, short = 'p', visible_alias = "endpoints", conflicts_with = "pod")]
+    pub(crate) endpoint: bool,
+    /// Only these components; may be given several times
+    #[arg(long, short, value_name = "NAME", value_parser = object, visible_alias = "svc", visible_short_alias = 's')]
+    pub(crate) component: Vec<String>,
+    /// Its objects as a tree, which is the rule here
+    #[arg(long, short, hide = true)]
+    pub(crate) tree: bool,
+    /// Every object with its state, which is the rule here
+    #[arg(long, short, hide = true)]
+    pub(crate) detail: bool,
+    #[command(flatten)]
+    pub(crate) cluster: OneCluster,
     /// Go on and print what changes, until Ctrl-C or until it is deleted; json and yaml print a document for each change
     #[arg(long, short)]
     pub(crate) watch: bool,
@@ -255,6 +257,9 @@ pub(crate) struct Ls {
     /// Applications of every namespace
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
+    /// Only applications with these labels, such as team=shop,tier!=test; as kubectl takes it
+    #[arg(long, short = 'l', value_name = "LABELS", conflicts_with = "watch")]
+    pub(crate) selector: Option<String>,
     /// Go on and print each application that changes, until Ctrl-C; json and yaml print a document for each change
     #[arg(long, short)]
     pub(crate) watch: bool,
@@ -315,7 +320,7 @@ pub(crate) struct Show {
     #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
     pub(crate) offline: bool,
     /// How to print them
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_enum, default_value = "table", visible_alias = "format")]
     pub(crate) output: ShowFormat,
 }
 

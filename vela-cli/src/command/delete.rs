@@ -39,9 +39,9 @@ async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen
             screen.say(&format!("There is no application in namespace {}.", cluster.namespace()));
             return Ok(());
         }
-        if !args.yes {
-            ask_first(&names, cluster.namespace(), screen)?;
-        }
+    }
+    if (args.all || args.interactive) && !args.yes {
+        ask_first(&names, cluster.namespace(), screen)?;
     }
     for name in &names {
         match by_name(cluster, name).await {
@@ -118,7 +118,7 @@ fn ask_first(names: &[String], namespace: &str, screen: &mut Screen) -> Result<(
     };
     let question = Question {
         question: &format!("Delete {what} of namespace {namespace}"),
-        unasked: &format!("--all would delete {what} of namespace {namespace}"),
+        unasked: &format!("{what} of namespace {namespace} would be deleted"),
         declined: "nothing was deleted",
     };
     confirm(&question, screen)

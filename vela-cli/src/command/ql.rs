@@ -58,16 +58,7 @@ async fn ask(cluster: &Cluster, args: &Ql, screen: &mut Screen) -> Result<()> {
         (None, Some(statement)) => stored(cluster, statement).await?,
         (None, None) => return Err(Error::user("there is no view to ask").into()),
     };
-    let mut looking = Looking {
-        client: cluster.client().clone(),
-        discovery: Discovery::new(cluster.client().clone()),
-        namespace: cluster.namespace().to_owned(),
-        system_namespace: cluster.system_namespace().await?.to_owned(),
-    };
-    let result = view::result(&mut looking, view).await.map_err(|error| match error {
-        view::Error::Broken(found) => Failure::from(found),
-        view::Error::NoAnswer(why) => Error::user(why).into(),
-    })?;
+    let result = answer(cluster, view).await?;
     let format = match args.output {
         DataFormat::Json => Format::Json,
         DataFormat::Yaml => Format::Yaml,
@@ -77,6 +68,24 @@ async fn ask(cluster: &Cluster, args: &Ql, screen: &mut Screen) -> Result<()> {
         Value::String(text) if args.output == DataFormat::Json => screen.print(text),
         result => screen.print(&data(format, result)?),
     }
+}
+
+async fn answer(cluster: &Cluster, view: View) -> Result<Value> {
+    let mut looking = Looking {
+        client: cluster.client().clone(),
+        discovery: Discovery::new(cluster.client().clone()),
+        namespace: cluster.namespace().to_owned(),
+        system_namespace: cluster.system_namespace().await?.to_owned(),
+    };
+    view::result(&mut looking, view).await.map_err(|error| match error {
+        view::Error::Broken(found) => found.into(),
+        view::Error::NoAnswer(why) => Error::user(why).into(),
+    })
+}
+
+/// What a query of a built-in or stored view says.
+pub(super) async fn asked(cluster: &Cluster, query: &str) -> Result<Value> {
+    answer(cluster, stored(cluster, query).await?).await
 }
 
 /// The view of a file that is not stored.

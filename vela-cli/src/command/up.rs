@@ -22,6 +22,9 @@ use crate::{
     appfile, applications, crd, download, input, offline, order, ownership, revisions, serving, tree,
 };
 
+/// The policy that has the steps of a workflow recorded.
+const DEBUG: &str = "debug";
+
 pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
     let meant = meant(args)?;
     let documents = match &meant {
@@ -88,6 +91,9 @@ async fn up(session: &Session, documents: Vec<Document>, args: &Up, screen: &mut
     order::sort(&mut documents);
     if let Some(version) = &args.publish_version {
         documents = published(documents, version)?;
+    }
+    if args.debug {
+        documents = debugged(documents)?;
     }
     let documents = &documents[..];
     // Everything that can be known before the first write is told before it, for all files at once.
@@ -157,6 +163,34 @@ fn published(documents: Vec<Document>, version: &str) -> Result<Vec<Document>> {
         document.with_value(value)
     };
     Ok(documents.into_iter().map(publish).collect())
+}
+
+/// The same documents with applications whose steps are recorded.
+fn debugged(mut documents: Vec<Document>) -> Result<Vec<Document>> {
+    let mut is_any = false;
+    for document in documents.iter_mut().filter(|one| offline::is_application(one)) {
+        is_any = true;
+        let policies = document.value().pointer("/spec/policies").and_then(Value::as_array);
+        let mut policies = policies.cloned().unwrap_or_default();
+        if policies.iter().any(|policy| text(policy, "/type") == DEBUG) {
+            continue;
+        }
+        // A name that is taken would be a mistake of ours in a file of the user's.
+        let is_taken = |name: &str| policies.iter().any(|policy| text(policy, "/name") == name);
+        let name = if is_taken(DEBUG) { "vela-up-debug" } else { DEBUG };
+        policies.push(json!({"name": name, "type": DEBUG}));
+        let mut value = document.value().clone();
+        ownership::set(&mut value, &["spec", "policies"], Some(json!(policies)));
+        *document = document.with_value(value);
+    }
+    match is_any {
+        true => Ok(documents),
+        false => {
+            let error =
+                Error::user("there is no Application in what was given whose steps could be recorded");
+            Err(error.hint("leave out --debug").into())
+        }
+    }
 }
 
 /// How long to wait; `None` is no wait at all.

@@ -223,7 +223,7 @@ fn aliases_and_deleting_everything() {
 
     person
         .types(&["delete", "--all"])
-        .fails(1, &["--all would delete 2 applications (other, site) of namespace default", "--yes"]);
+        .fails(1, &["2 applications (other, site) of namespace default would be deleted", "--yes"]);
     person.types(&["delete", "--all", "site"]).fails(2, &["cannot be used with"]);
     person.types(&["delete", "-y", "other"]).ok();
     person.types(&["delete", "--all", "-y", "-w"]).ok();

@@ -44,7 +44,9 @@ async fn list_and_follow(session: &Session, args: &Ls, screen: &mut Screen) -> R
 
 /// Prints the applications, and gives them with the columns of their table.
 async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<(Vec<Value>, Option<Columns>)> {
-    let mut applications = read(cluster, (!args.all_namespaces).then(|| cluster.namespace())).await?;
+    let namespace = (!args.all_namespaces).then(|| cluster.namespace());
+    let selector = args.selector.as_deref().unwrap_or_default();
+    let mut applications = read(cluster, namespace, selector).await?;
     named(&mut applications, args, cluster)?;
     if args.output == ListFormat::Name {
         let names: Vec<String> = applications.iter().map(name_of).collect();
@@ -82,7 +84,9 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<(Vec<
         }
     }
     if table.is_empty() {
-        screen.say(&format!("There is no application in {}.", searched(args, cluster)));
+        let chosen =
+            args.selector.as_ref().map_or_else(String::new, |labels| format!(" with labels {labels:?}"));
+        screen.say(&format!("There is no application{chosen} in {}.", searched(args, cluster)));
         if !args.watch {
             return Ok((applications, None));
         }
@@ -98,11 +102,11 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<(Vec<
     Ok((applications, Some(table.columns_as_they_are())))
 }
 
-/// The applications of a namespace or of all, by namespace and name.
-pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Vec<Value>> {
+/// The applications of a namespace or of all that a label selector chooses, by namespace and name.
+pub(super) async fn read(cluster: &Cluster, namespace: Option<&str>, selector: &str) -> Result<Vec<Value>> {
     let mut applications: Vec<Value> = Vec::new();
     for (api_version, kind) in APPLICATIONS {
-        let found = cluster.list(api_version, kind, namespace).await?;
+        let found = cluster.list_labelled(api_version, kind, namespace, selector).await?;
         // Lists leave out what their items have in common.
         applications.extend(found.into_iter().map(|object| {
             let mut value = json!(object);

@@ -1,5 +1,6 @@
 //! `vela status`: prints conditions, components, objects and the steps of the workflow of an application.
 
+mod endpoints;
 mod look;
 mod watch;
 
@@ -59,6 +60,7 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
             screen.print(&text)?;
         }
         Look::Pods(pods) => show_pods(pods, args, screen)?,
+        Look::Endpoints(rows) => show_endpoints(rows, args, screen)?,
         Look::Tree(tree) => show_tree(&application, tree, screen)?,
     }
     Ok((application, look))
@@ -98,6 +100,20 @@ fn show_pods(rows: &[Value], args: &Status, screen: &mut Screen) -> Result<()> {
     }
     let mut table = Table::new(&["COMPONENT", "POD", "READY", "PHASE", "RESTARTS", "NODE", "CREATED"]);
     rows.iter().for_each(|row| table.row(pod_cells(row)));
+    screen.print(&table.render())
+}
+
+/// Its addresses, one row each.
+fn show_endpoints(rows: &[Value], args: &Status, screen: &mut Screen) -> Result<()> {
+    if rows.is_empty() {
+        screen.say(&format!(
+            "{} has no address: nothing of it that was looked at is a Service or an Ingress.",
+            args.name
+        ));
+        return Ok(());
+    }
+    let mut table = Table::new(&["COMPONENT", "OBJECT", "ENDPOINT", "REACHED"]);
+    rows.iter().for_each(|row| table.row(endpoints::cells(row)));
     screen.print(&table.render())
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
+use super::endpoints;
 use super::look::{Look, POD_PHASE, document_of, look, pod_cells};
 use crate::args::{Format, Status};
 use crate::changes::{Change, Changes, Key};
@@ -146,6 +147,13 @@ fn parts(application: &Value, look: &Look) -> Vec<Part> {
         Look::Pods(pods) => {
             let part = |pod: &Value| (text(pod, "/pod").to_owned(), pod_cells(pod));
             return pods.iter().map(part).collect();
+        }
+        Look::Endpoints(rows) => {
+            let part = |row: &Value| {
+                let cells = endpoints::cells(row);
+                (format!("{} {}", cells[1], cells[2]), cells)
+            };
+            return rows.iter().map(part).collect();
         }
         Look::Tree(tree) => tree,
     };

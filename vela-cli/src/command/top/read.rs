@@ -50,7 +50,7 @@ impl Reader<'_> {
 
     async fn applications(&self) -> Result<Content> {
         let namespace = (!self.all_namespaces).then(|| self.cluster.namespace());
-        Ok(self.of_applications(&ls::read(self.cluster, namespace).await?))
+        Ok(self.of_applications(&ls::read(self.cluster, namespace, "").await?))
     }
 
     pub(super) fn of_applications(&self, applications: &[Value]) -> Content {
