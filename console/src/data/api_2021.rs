@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use vela_crds::annotations;
-use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_engine::definition::record;
 use vela_engine::parameters::{Parameter, Parameters, parameters};
 use vela_engine::{Definition, DefinitionKind};
@@ -176,14 +175,14 @@ fn component_meta(summary: &Summary, component: &Component) -> ComponentMeta {
     }
 }
 
-/// The types of a kind, those of the namespace before those of the system that have no namesake there.
+/// The types of a kind in these namespaces; of namesakes the first.
 pub(crate) async fn types(
     client: &Client,
-    namespace: &str,
+    namespaces: &[&str],
     kind: DefinitionKind,
 ) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Capability> = Vec::new();
-    for namespace in namespaces(namespace) {
+    for namespace in namespaces {
         let params = ListParams::default().limit(LISTED_AT_MOST);
         let listed = api(client, kind, namespace).list(&params).await;
         for object in listed.map_err(Error::cluster("the definitions"))?.items {
@@ -198,11 +197,11 @@ pub(crate) async fn types(
 /// One type with its parameters.
 pub(crate) async fn type_of(
     client: &Client,
-    namespace: &str,
+    namespaces: &[&str],
     kind: DefinitionKind,
     name: &str,
 ) -> Result<Value, Error> {
-    let object = definition(client, namespace, &[kind], name).await?;
+    let object = definition(client, namespaces, &[kind], name).await?;
     let mut shown = capability(kind, &object);
     let read = read(kind, &object)?;
     // Templates of strangers may take long to read, and other requests must not wait for that.
@@ -213,9 +212,9 @@ pub(crate) async fn type_of(
 }
 
 /// The OpenAPI schema of the parameters of a component type or a trait, as a text.
-pub(crate) async fn schema(client: &Client, namespace: &str, name: &str) -> Result<Value, Error> {
+pub(crate) async fn schema(client: &Client, namespaces: &[&str], name: &str) -> Result<Value, Error> {
     let kinds = [DefinitionKind::Component, DefinitionKind::Trait, DefinitionKind::Workload];
-    let object = definition(client, namespace, &kinds, name).await?;
+    let object = definition(client, namespaces, &kinds, name).await?;
     let kind = kinds.into_iter().find(|kind| object.types.as_ref().is_some_and(|of| of.kind == kind.kind()));
     let read = read(kind.unwrap_or(DefinitionKind::Component), &object)?;
     let schema = tokio::task::spawn_blocking(move || record::schema(&read)).await;
@@ -227,12 +226,12 @@ pub(crate) async fn schema(client: &Client, namespace: &str, name: &str) -> Resu
 /// The definition of this name, of the first kind and namespace that has one.
 async fn definition(
     client: &Client,
-    namespace: &str,
+    namespaces: &[&str],
     kinds: &[DefinitionKind],
     name: &str,
 ) -> Result<DynamicObject, Error> {
     for kind in kinds {
-        for namespace in namespaces(namespace) {
+        for namespace in namespaces {
             let found = api(client, *kind, namespace).get_opt(name).await;
             if let Some(mut object) = found.map_err(Error::cluster("a definition"))? {
                 object.types = Some(kube::api::TypeMeta {
@@ -245,10 +244,6 @@ async fn definition(
     }
     let kinds: Vec<&str> = kinds.iter().map(|kind| kind.kind()).collect();
     Err(Error::NotFound(format!("there is no {} {name:?}", kinds.join(" or "))))
-}
-
-fn namespaces(namespace: &str) -> impl Iterator<Item = &str> {
-    [namespace, SYSTEM_NAMESPACE].into_iter().take(if namespace == SYSTEM_NAMESPACE { 1 } else { 2 })
 }
 
 fn api(client: &Client, kind: DefinitionKind, namespace: &str) -> Api<DynamicObject> {

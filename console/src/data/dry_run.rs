@@ -73,8 +73,8 @@ pub(super) struct Outcome {
 
 /// Renders the applications of a text as they would be in a namespace. `place` is given back when the processor is free.
 pub(crate) async fn run(
-    client: &Client,
-    discovery: &Discovery,
+    (client, discovery): (&Client, &Discovery),
+    namespaces: Namespaces,
     namespace: &str,
     text: &str,
     place: OwnedSemaphorePermit,
@@ -98,7 +98,7 @@ pub(crate) async fn run(
         );
         return Ok(result.with(&[Diagnostic::error(Code::Limit, message)].into_iter().collect()));
     }
-    let reader = match reader(client, discovery, definitions) {
+    let reader = match reader(client, discovery, namespaces, definitions) {
         Ok(reader) => reader,
         Err(found) => return Ok(result.with(&found)),
     };
@@ -131,11 +131,12 @@ pub(crate) async fn run(
 pub(super) fn reader(
     client: &Client,
     discovery: &Discovery,
+    namespaces: Namespaces,
     definitions: Vec<Document>,
 ) -> Result<Reader<Files<Live>>, Diagnostics> {
     let live = Live::new(client.clone(), discovery.clone());
-    let files = Files::new(live, Namespaces::default(), definitions)?;
-    Ok(Reader::new(files, Namespaces::default()).within(Bounds::SAFE))
+    let files = Files::new(live, namespaces.clone(), definitions)?;
+    Ok(Reader::new(files, namespaces).within(Bounds::SAFE))
 }
 
 impl DryRun {

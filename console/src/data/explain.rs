@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use vela_engine::render::{Rendered, RenderedObject, Role, State, ValueOrigin};
 use vela_engine::{Diagnostics, Document, Place, Snapshot, Templates, dry_run, manifest};
 use vela_runtime::Discovery;
+use vela_snapshot::Namespaces;
 
 use crate::data::dry_run::{Finding, finding, reader, unread};
 use crate::data::secrets;
@@ -65,8 +66,8 @@ pub(crate) struct Origin {
 
 /// Explains a stored application. `place` is given back when the processor is free.
 pub(crate) async fn explain(
-    client: &Client,
-    discovery: &Discovery,
+    (client, discovery): (&Client, &Discovery),
+    namespaces: Namespaces,
     mut application: Value,
     place: OwnedSemaphorePermit,
 ) -> Result<Explanation, Error> {
@@ -81,7 +82,7 @@ pub(crate) async fn explain(
         Err(found) => return Ok(failed(&found)),
     };
     let Some(document) = documents.iter().next().cloned() else { return Ok(Explanation::default()) };
-    let reader = match reader(client, discovery, Vec::new()) {
+    let reader = match reader(client, discovery, namespaces, Vec::new()) {
         Ok(reader) => reader,
         Err(found) => return Ok(failed(&found)),
     };

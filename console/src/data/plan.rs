@@ -13,6 +13,7 @@ use vela_engine::diff::by_name;
 use vela_engine::preview::{CONTROLLER, Made, Reference, as_controller_writes, written_fields};
 use vela_engine::{Code, Diagnostic, Diagnostics, Document, Templates, manifest};
 use vela_runtime::{Api, Discovery, Trial, trial};
+use vela_snapshot::Namespaces;
 
 use crate::data::applications::{resource, to_json};
 use crate::data::deploy::content_hash;
@@ -107,6 +108,8 @@ pub(crate) enum Change {
 pub(crate) struct Planner<'a> {
     pub(crate) client: &'a Client,
     pub(crate) discovery: &'a Discovery,
+    /// Where types are looked for.
+    pub(crate) namespaces: Namespaces,
     /// The field manager by which an application would be written.
     pub(crate) manager: &'a str,
     /// The secret of the hash of what was compared.
@@ -188,7 +191,7 @@ impl Planner<'_> {
         place: OwnedSemaphorePermit,
     ) -> Result<(DryRun, Option<Made>), Error> {
         let valid = DryRun { valid: true, ..DryRun::default() };
-        let reader = match reader(self.client, self.discovery, Vec::new()) {
+        let reader = match reader(self.client, self.discovery, self.namespaces.clone(), Vec::new()) {
             Ok(reader) => reader,
             Err(found) => return Ok((valid.with(&found), None)),
         };

@@ -6,6 +6,7 @@ use futures::stream::BoxStream;
 use kube::Client;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vela_runtime::{Cache, Discovery, clock};
+use vela_snapshot::Namespaces;
 
 use super::audit::Audit;
 use crate::access::Access;
@@ -34,6 +35,8 @@ const STREAMS: usize = 256;
 pub struct Options {
     /// Only applications of this namespace.
     pub namespace: Option<String>,
+    /// Where the definitions for everybody are, if not in `vela-system`.
+    pub system_namespace: Option<String>,
     /// The field manager by which the console writes what users order; without one it only reads.
     pub changes_as: Option<String>,
     /// Which cluster it is, as audit lines call it.
@@ -139,7 +142,15 @@ impl Console {
         let Inner { client, discovery, applications, .. } = &*self.inner;
         applications.listed().await?;
         let application = applications.get(namespace, name)?;
-        explain::explain(client, discovery, application, self.place_of_run()?).await
+        let place = self.place_of_run()?;
+        explain::explain((client, discovery), self.namespaces(), application, place).await
+    }
+
+    /// Where types are looked for beside the namespace that uses them.
+    pub(super) fn namespaces(&self) -> Namespaces {
+        let usual = Namespaces::default();
+        let system = self.inner.options.system_namespace.clone();
+        Namespaces { system: system.unwrap_or(usual.system), ..usual }
     }
 
     /// The token of forms that order something; there is none where the console only reads.

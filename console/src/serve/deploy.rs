@@ -90,7 +90,7 @@ impl Console {
     pub(super) fn planner(&self) -> Planner<'_> {
         let Inner { client, discovery, options, access, .. } = &*self.inner;
         let manager = options.changes_as.as_deref().unwrap_or(AUTHOR);
-        Planner { client, discovery, manager, key: access.form_token() }
+        Planner { client, discovery, namespaces: self.namespaces(), manager, key: access.form_token() }
     }
 
     /// What deploying a manifest would do.

@@ -33,9 +33,10 @@ impl Console {
     pub(super) async fn at_2021(&self, resource: Of2021, names: &Names) -> Result<Response<Body>, Error> {
         let Inner { client, options, .. } = &*self.inner;
         let own = options.namespace.as_deref();
-        let (namespace, name) = (own.unwrap_or("default"), names.get("name"));
-        let types = |kind| api_2021::types(client, namespace, kind);
-        let one = |kind| api_2021::type_of(client, namespace, kind, name);
+        let (all, name) = (self.namespaces(), names.get("name"));
+        let namespaces = all.around(own.unwrap_or("default"));
+        let types = |kind| api_2021::types(client, &namespaces, kind);
+        let one = |kind| api_2021::type_of(client, &namespaces, kind, name);
         let data = match resource {
             Of2021::Environments => json!(api_2021::environments(client, own, None).await?),
             Of2021::Environment => {
@@ -59,7 +60,7 @@ impl Console {
                 all.extend(types(DefinitionKind::Trait).await?);
                 json!(all)
             }
-            Of2021::Schema => api_2021::schema(client, namespace, name).await?,
+            Of2021::Schema => api_2021::schema(client, &namespaces, name).await?,
             Of2021::Version => json!({"version": env!("CARGO_PKG_VERSION")}),
         };
         Ok(answer::json(StatusCode::OK, &Answer::of(data)))

@@ -176,7 +176,8 @@ impl Console {
 
     pub(super) async fn dry_run(&self, namespace: &str, text: &str) -> Result<DryRun, Error> {
         let Inner { client, discovery, .. } = &*self.inner;
-        dry_run::run(client, discovery, namespace, text, self.place_of_run()?).await
+        let place = self.place_of_run()?;
+        dry_run::run((client, discovery), self.namespaces(), namespace, text, place).await
     }
 }
 

@@ -2,8 +2,9 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use vela_console::Options;
 
-use crate::cluster::{Cluster, SECRET, application};
+use crate::cluster::{Cluster, FORM, SECRET, application};
 
 async fn data(cluster: &Cluster, path: &str) -> Value {
     let (status, mut body) = cluster.json(path).await;
@@ -106,6 +107,34 @@ async fn types_of_2021_have_parameters_and_a_schema() {
         assert_eq!(data(&cluster, path).await, json!([]), "{path}");
     }
     assert_eq!(data(&cluster, "/api/version").await["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[tokio::test]
+async fn types_are_found_in_the_system_namespace() {
+    let mut cluster = Cluster::new().await;
+    let metadata = json!({"name": "platform"});
+    cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).await;
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\n";
+    cluster
+        .create(json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+            "metadata": {"name": "shared", "namespace": "platform"},
+            "spec": {"workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+                "schematic": {"cue": {"template": template}}},
+        }))
+        .await;
+    let mut text = application("site");
+    text["spec"]["components"] = json!([{"name": "front", "type": "shared"}]);
+    let headers = [("content-type", "application/json"), ("x-csrf-token", FORM)];
+    let (_, found) = cluster.post("/api/v1/dry-run", &headers, &text.to_string()).await;
+    assert!(found.contains("\"valid\":false"), "{found}");
+    assert_eq!(data(&cluster, "/api/components").await, json!([]));
+    let options = Options { system_namespace: Some("platform".to_owned()), ..Options::default() };
+    cluster.serve(cluster.client(), options).await;
+    let (_, found) = cluster.post("/api/v1/dry-run", &headers, &text.to_string()).await;
+    assert!(found.contains("\"valid\":true"), "{found}");
+    assert_eq!(data(&cluster, "/api/components").await[0]["name"], "shared");
+    assert_eq!(data(&cluster, "/api/components/shared").await["name"], "shared");
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ async fn serve(
     let (audit, mut audits) = mpsc::channel(AUDITS);
     let options = Options {
         namespace: global.namespace.clone(),
+        system_namespace: Some(session.cluster.system_namespace().await?.to_owned()),
         changes_as: args.allow_changes.then(|| FIELD_MANAGER.to_owned()),
         cluster: session.cluster.title().to_owned(),
         audit: Some(audit),
