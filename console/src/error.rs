@@ -3,6 +3,8 @@
 use http::{HeaderName, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::commands::Fault;
+
 /// Mistakes of a manifest that an answer repeats.
 const CAUSES_AT_MOST: usize = 100;
 
@@ -98,7 +100,8 @@ pub(crate) enum Error {
     WrongMedia(String),
     /// The console was not started for changes.
     #[error(
-        "this console only reads; `vela dashboard --allow-changes` starts one that also deploys applications and steers workflows and rollouts"
+        "this console only reads; `vela dashboard --allow-changes` starts one that also deploys applications, steers \
+         workflows and rollouts, and keeps environments"
     )]
     ReadOnly,
     /// The manifest does not fit the path.
@@ -115,6 +118,9 @@ pub(crate) enum Error {
         /// Its words.
         said: String,
     },
+    /// What the program that started the console refuses.
+    #[error("{0}")]
+    Command(#[from] Fault),
     /// The console is not for this namespace.
     #[error("{0}")]
     OutOfReach(String),
@@ -207,7 +213,12 @@ impl Error {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
             Self::Declined { code, .. } => StatusCode::from_u16(*code).unwrap_or(StatusCode::BAD_GATEWAY),
-            Self::NotSupported(_) => StatusCode::NOT_IMPLEMENTED,
+            Self::NotSupported(_) | Self::Command(Fault::NotSupported(_)) => StatusCode::NOT_IMPLEMENTED,
+            Self::Command(Fault::Refused(_)) => StatusCode::CONFLICT,
+            Self::Command(Fault::Invalid(_)) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Command(Fault::Forbidden(_)) => StatusCode::FORBIDDEN,
+            Self::Command(Fault::Cluster(_)) => StatusCode::BAD_GATEWAY,
+            Self::Command(Fault::Machine(_)) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::TooManyStreams(_) | Self::TooManyPeople(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotListed(_) | Self::TooBusy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout(_) | Self::Abandoned => StatusCode::GATEWAY_TIMEOUT,

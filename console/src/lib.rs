@@ -8,7 +8,8 @@
 //! [`Door`] is the tower service that [`Server`] serves on a loopback port: of a [`Console`] over one kube client, or of
 //! [`People`] over the client of each user who brings a token, or whom a [`Proxy`] names. A console reads what the client it was given may read; a dry
 //! run takes a manifest and writes nothing. Only with a field manager in its [`Options`] does it write: applications, as
-//! `vela up` writes them, and what a user orders a workflow or a rollout to do, as the engine decides it. Objects are judged by the same readiness rules the controllers use; the console
+//! `vela up` writes them, what a user orders a workflow or a rollout to do, as the engine decides it, and environments, by the
+//! [`Commands`] of the program that starts it. Objects are judged by the same readiness rules the controllers use; the console
 //! has none of its own. It neither asks for the content of Secrets nor shows it.
 //!
 //! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.
@@ -17,6 +18,7 @@
 
 mod access;
 mod answer;
+mod commands;
 mod data;
 mod error;
 mod find;
@@ -32,8 +34,10 @@ mod server;
 mod stream;
 mod submit;
 mod text;
+mod write;
 
 pub use access::{Access, PublicUrl, Secrets};
+pub use commands::{Commands, Environment, Fault, FromAppfile};
 pub use proxy::{Proxy, ProxyHeaders};
 pub use serve::{Audit, Console, Door, Options, People};
 pub use server::Server;

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::data::Health;
-use crate::data::api_2021::Answer;
+use crate::data::api_2021::{Answer, ChangedEnvironment, NewEnvironment};
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
 use crate::data::definitions::{DefinitionList, Described};
 use crate::data::deploy::Deletion;
@@ -18,12 +18,14 @@ use crate::data::revisions::{Comparison, RevisionList};
 use crate::data::rollout_orders::{self, Ordered};
 use crate::data::rollouts::RolloutList;
 use crate::data::steering::ORDERS;
+use crate::data::traits_2021::TraitBody;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::data::workflow::Workflow;
-use crate::route::{Endpoint, ROUTES, Route, Write};
+use crate::route::{Endpoint, READS, ROUTES, Route};
 use crate::routes_2021::ROUTES_2021;
 use crate::submit::MANIFESTS;
+use crate::write::{Write, Write2021};
 
 /// Where the API begins; what is elsewhere is for people.
 const API: &str = "/api/";
@@ -37,16 +39,20 @@ pub(crate) fn document() -> Value {
     let mut schemas = settings.into_generator();
     let mut paths = Map::new();
     for route in ROUTES.iter().chain(&ROUTES_2021).filter(|route| route.path.starts_with(API)) {
-        let mut operation = operation(route, &mut schemas);
-        let method = if route.endpoint.allow() == "POST" { "post" } else { "get" };
-        if method == "post" {
-            takes_token(&mut operation);
+        let writes = Write::all(route.endpoint);
+        let mut operations = Map::new();
+        let is_read = route.endpoint.allow().starts_with(READS);
+        if is_read || writes.is_empty() {
+            let mut operation = operation(route, &mut schemas);
+            if !is_read {
+                takes_token(&mut operation);
+            }
+            if [Endpoint::DryRun, Endpoint::Plan].contains(&route.endpoint) {
+                takes_manifest(&mut operation);
+            }
+            operations.insert(if is_read { "get" } else { "post" }.to_owned(), operation);
         }
-        if [Endpoint::DryRun, Endpoint::Plan].contains(&route.endpoint) {
-            takes_manifest(&mut operation);
-        }
-        let mut operations = Map::from_iter([(method.to_owned(), operation)]);
-        for write in Write::all(route.endpoint) {
+        for write in writes {
             operations.insert(write.method().to_lowercase(), self::write(route, *write, &mut schemas));
         }
         paths.insert(route.path.to_owned(), Value::Object(operations));
@@ -58,7 +64,7 @@ pub(crate) fn document() -> Value {
         "info": {
             "title": "vela console",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Reads applications and what they became; deploys and deletes them, and steers workflows and rollouts, where it was started for that.",
+            "description": "Reads applications and what they became; deploys and deletes them, steers workflows and rollouts, and keeps environments, where it was started for that.",
         },
         "paths": paths,
         "components": {
@@ -95,30 +101,62 @@ fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
 /// What is written at a path that is also read.
 fn write(route: &Route, write: Write, schemas: &mut SchemaGenerator) -> Value {
     let answer = match write {
+        Write::Of2021(_) => schemas.subschema_for::<Answer>(),
         Write::Deploy => schemas.subschema_for::<ApplicationView>(),
         Write::Delete => schemas.subschema_for::<Deletion>(),
     };
     let own =
         Route { endpoint: route.endpoint, path: route.path, query: write.query(), summary: write.summary() };
     let mut operation = operation(&own, schemas);
-    operation["operationId"] = json!(format!("{write:?}"));
+    operation["operationId"] = match write {
+        Write::Of2021(write) => json!(format!("{write:?}2021")),
+        write => json!(format!("{write:?}")),
+    };
     operation["responses"]["200"]["content"]["application/json"]["schema"] = answer.to_value();
     takes_token(&mut operation);
-    if write == Write::Deploy {
-        takes_manifest(&mut operation);
+    let body = match write {
+        Write::Deploy => {
+            takes_manifest(&mut operation);
+            None
+        }
+        Write::Of2021(Write2021::MakeEnvironment) => {
+            Some(schemas.subschema_for::<NewEnvironment>().to_value())
+        }
+        Write::Of2021(Write2021::ChangeEnvironment) => {
+            Some(schemas.subschema_for::<ChangedEnvironment>().to_value())
+        }
+        Write::Of2021(Write2021::DeployAppfile | Write2021::ChangeApplication) => Some(appfile()),
+        Write::Of2021(Write2021::AttachTrait) => Some(schemas.subschema_for::<TraitBody>().to_value()),
+        Write::Delete | Write::Of2021(_) => None,
+    };
+    if let Some(schema) = body {
+        let content = json!({"application/json": {"schema": schema}});
+        operation["requestBody"] = json!({"required": true, "content": content});
     }
     operation
 }
 
-/// The name of an operation; two paths of early 2021 say the same.
+/// The name of an operation.
 fn identifier(route: &Route) -> String {
     match route.endpoint {
-        Endpoint::Of2021(resource) if route.path.ends_with("/components") && route.path.contains("{app}") => {
-            format!("{resource:?}Components2021")
-        }
         Endpoint::Of2021(resource) => format!("{resource:?}2021"),
         endpoint => format!("{endpoint:?}"),
     }
+}
+
+/// Written by hand: its reader is elsewhere, and what a service takes depends on its type.
+fn appfile() -> Value {
+    let service =
+        json!({"type": "object", "properties": {"type": {"type": "string", "default": "webservice"}}});
+    json!({
+        "type": "object",
+        "description": "An Appfile",
+        "required": ["name", "services"],
+        "properties": {
+            "name": {"type": "string"},
+            "services": {"type": "object", "minProperties": 1, "additionalProperties": service},
+        },
+    })
 }
 
 fn takes_manifest(operation: &mut Value) {

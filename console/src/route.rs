@@ -98,8 +98,14 @@ pub(crate) enum Of2021 {
     Applications,
     /// One of them with its components.
     Application,
+    /// The same at another path, which is only read.
+    Components,
     /// One component.
     Component,
+    /// The traits of a component, to which one is added.
+    AttachedTraits,
+    /// One of them, which is taken away.
+    AttachedTrait,
     /// The types of components.
     ComponentTypes,
     /// One of them.
@@ -135,6 +141,21 @@ impl Endpoint {
                 "GET, HEAD, POST"
             }
             Self::Application => "GET, HEAD, PUT, DELETE",
+            Self::Of2021(resource) => resource.allow(),
+            _ => READS,
+        }
+    }
+}
+
+impl Of2021 {
+    fn allow(self) -> &'static str {
+        match self {
+            Self::Environments | Self::Applications => "GET, HEAD, POST",
+            Self::Environment => "GET, HEAD, PUT, PATCH, DELETE",
+            Self::Application => "GET, HEAD, PUT, DELETE",
+            Self::Component => "GET, HEAD, DELETE",
+            Self::AttachedTraits => "POST",
+            Self::AttachedTrait => "DELETE",
             _ => READS,
         }
     }
@@ -368,53 +389,3 @@ pub(crate) const ROUTES: [Route; 40] = [
     ),
     route(Endpoint::OpenApi, "/api/openapi.json", &[], "This description (OpenAPI 3.1)"),
 ];
-
-/// What is written at a path that is also read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Write {
-    /// Deploys an application.
-    Deploy,
-    /// Deletes it.
-    Delete,
-}
-
-impl Write {
-    /// Those of a path.
-    pub(crate) fn all(endpoint: Endpoint) -> &'static [Self] {
-        match endpoint {
-            Endpoint::Application => &[Self::Deploy, Self::Delete],
-            _ => &[],
-        }
-    }
-
-    /// The one of a method.
-    pub(crate) fn of(endpoint: Endpoint, method: &str) -> Option<Self> {
-        Self::all(endpoint).iter().copied().find(|write| write.method() == method)
-    }
-
-    /// Its method.
-    pub(crate) fn method(self) -> &'static str {
-        match self {
-            Self::Deploy => "PUT",
-            Self::Delete => "DELETE",
-        }
-    }
-
-    /// Its parameters behind `?`.
-    pub(crate) fn query(self) -> &'static [&'static str] {
-        match self {
-            Self::Deploy => &["resourceVersion", "contentHash"],
-            Self::Delete => &[],
-        }
-    }
-
-    /// Its answer, in a sentence.
-    pub(crate) fn summary(self) -> &'static str {
-        match self {
-            Self::Deploy => {
-                "Writes an application over the version that a plan saw, or creates it; the application as it was written"
-            }
-            Self::Delete => "Deletes an application and the objects that it made",
-        }
-    }
-}

@@ -1,4 +1,4 @@
-//! The paths of the REST API of early 2021 that are read; its clients find what they looked for there.
+//! The paths of the REST API of early 2021 ; its clients find what they looked for there.
 
 use crate::route::{Endpoint, Of2021, Route};
 
@@ -7,17 +7,23 @@ const fn route(resource: Of2021, path: &'static str, summary: &'static str) -> R
 }
 
 /// Every path of it, without the `/` that may stand at its end.
-pub(crate) const ROUTES_2021: [Route; 18] = [
+pub(crate) const ROUTES_2021: [Route; 20] = [
     route(Of2021::Environments, "/api/envs", "Environments: namespaces that are marked as one, and default"),
     route(Of2021::Environment, "/api/envs/{env}", "One environment, in a list"),
     route(Of2021::Applications, "/api/envs/{env}/apps", "Applications of an environment, newest first"),
     route(Of2021::Application, "/api/envs/{env}/apps/{app}", "One application with its components"),
-    route(
-        Of2021::Application,
-        "/api/envs/{env}/apps/{app}/components",
-        "One application with its components",
-    ),
+    route(Of2021::Components, "/api/envs/{env}/apps/{app}/components", "One application with its components"),
     route(Of2021::Component, "/api/envs/{env}/apps/{app}/components/{component}", "One component"),
+    route(
+        Of2021::AttachedTraits,
+        "/api/envs/{env}/apps/{app}/components/{component}/traits",
+        "The traits of a component, which are only written here",
+    ),
+    route(
+        Of2021::AttachedTrait,
+        "/api/envs/{env}/apps/{app}/components/{component}/traits/{trait}",
+        "One trait of a component, which is only written here",
+    ),
     route(Of2021::ComponentTypes, "/api/components", "Types of components"),
     route(Of2021::ComponentType, "/api/components/{name}", "One type of components with its parameters"),
     route(Of2021::WorkloadTypes, "/api/workloads", "WorkloadDefinitions"),

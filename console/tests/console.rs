@@ -37,3 +37,5 @@ mod rollouts;
 mod router;
 #[path = "console/workflow.rs"]
 mod workflow;
+#[path = "console/write_2021.rs"]
+mod write_2021;

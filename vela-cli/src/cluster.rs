@@ -322,7 +322,7 @@ impl Cluster {
                         .hint("another program manages these fields: --force-conflicts takes them over"),
                     401 => said(Kind::Config, format!("{} refuses this user: {words}", self.title))
                         .hint("renew the credentials in the kubeconfig"),
-                    403 => said(Kind::Cluster, words).hint(missing_right(&status.message)),
+                    403 => said(Kind::Denied, words).hint(missing_right(&status.message)),
                     507 => said(Kind::Config, words).hint("free some space on the disk of the sandbox"),
                     _ => said(Kind::Cluster, format!("{} cannot {cannot}: {words}", self.title)),
                 }

@@ -11,9 +11,11 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_engine::names;
 
+use crate::applications::{APPLICATIONS, enumerated};
 use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::ownership::FIELD_MANAGER;
 use crate::sandbox;
 
 /// The label that makes a namespace an environment, with its value.
@@ -24,6 +26,7 @@ pub(crate) const NAME: &str = "namespace.oam.dev/env";
 pub(crate) const CREATED: &str = "env.oam.dev/created-by";
 /// The environment that every cluster has in KubeVela: the namespace of the same name, also where it has no label.
 const DEFAULT: &str = "default";
+const NAMESPACE: (&str, &str) = ("v1", "Namespace");
 /// Bytes of `curenv` that are read; two names are shorter.
 const LARGEST_CHOICE: u64 = 4096;
 /// What to do about a choice that cannot be followed.
@@ -110,7 +113,7 @@ pub(crate) async fn verify(cluster: &Cluster, current: &Environment) -> Result<(
         let message = format!("the current environment {name:?} is not in {}: {why}", cluster.title());
         Failure::from(Error::user(message).hint(CHOOSE))
     };
-    let found = match cluster.api("v1", "Namespace", None).await?.get_opt(namespace).await {
+    let found = match cluster.api(NAMESPACE.0, NAMESPACE.1, None).await?.get_opt(namespace).await {
         Ok(found) => found,
         // Who may only work inside a namespace cannot look at it from outside.
         Err(kube::Error::Api(status)) if status.code == 403 => return Ok(()),
@@ -129,7 +132,7 @@ pub(crate) async fn verify(cluster: &Cluster, current: &Environment) -> Result<(
 
 /// The environments of a cluster, with their namespaces as they are.
 pub(crate) async fn all(cluster: &Cluster) -> Result<Vec<(Environment, DynamicObject)>> {
-    let namespaces = cluster.list("v1", "Namespace", None).await?;
+    let namespaces = cluster.list(NAMESPACE.0, NAMESPACE.1, None).await?;
     let mut found: Vec<_> =
         namespaces.into_iter().filter_map(|one| Some((Environment::of(&one)?, one))).collect();
     found.sort_by_cached_key(|(one, _)| (one.name.clone(), one.namespace.clone()));
@@ -161,4 +164,164 @@ pub(crate) fn find(all: &[(Environment, DynamicObject)], name: &str) -> Result<E
             .into())
         }
     }
+}
+
+/// Makes an environment: of the namespace that is given, else of the one that it has, else of the one of its name. Gives it, and
+/// what became of the namespace.
+pub(crate) async fn init(
+    cluster: &Cluster,
+    name: &str,
+    namespace: Option<&str>,
+) -> Result<(Environment, &'static str)> {
+    let all = all(cluster).await?;
+    let there = all.iter().map(|(one, _)| one).find(|one| one.name == name);
+    let namespace = namespace.or(there.map(|one| one.namespace.as_str())).unwrap_or(name);
+    if let Some(other) = there.filter(|one| one.namespace != namespace) {
+        return Err(Error::user(format!(
+            "the environment {name:?} is the namespace {} already",
+            other.namespace
+        ))
+        .hint(format!("`vela env set {name}` chooses it; or take another name"))
+        .into());
+    }
+    let new = Environment { name: name.to_owned(), namespace: namespace.to_owned() };
+    let word = mark(cluster, &new).await?;
+    Ok((new, word))
+}
+
+/// Gives an environment without applications another namespace; the former one stays, with what is in it. Gives the environment
+/// as it was and as it is.
+pub(crate) async fn relocate(
+    cluster: &Cluster,
+    name: &str,
+    namespace: &str,
+) -> Result<(Environment, Environment)> {
+    let all = all(cluster).await?;
+    let before = find(&all, name)?;
+    let after = Environment { name: name.to_owned(), namespace: namespace.to_owned() };
+    if before != after {
+        has_no_application(cluster, &before).await?;
+        mark(cluster, &after).await?;
+        if all.iter().any(|(one, _)| *one == before) {
+            unmark(cluster, &before).await?;
+        }
+    }
+    Ok((before, after))
+}
+
+/// Makes a namespace the environment; creates it where there is none.
+async fn mark(cluster: &Cluster, new: &Environment) -> Result<&'static str> {
+    let Environment { name, namespace } = new;
+    let Some(found) = cluster.get(NAMESPACE.0, NAMESPACE.1, None, namespace).await? else {
+        let object = json!({
+            "apiVersion": NAMESPACE.0,
+            "kind": NAMESPACE.1,
+            "metadata": {
+                "name": namespace,
+                "labels": {NAME: name, USAGE.0: USAGE.1},
+                "annotations": {CREATED: FIELD_MANAGER},
+            },
+        });
+        cluster.apply(&object, false, false).await?;
+        return Ok("created");
+    };
+    if found.metadata.deletion_timestamp.is_some() {
+        return Err(Error::user(format!("the namespace {namespace} is being deleted"))
+            .hint("try again when it is gone, or give another by --namespace")
+            .into());
+    }
+    match Environment::of(&found) {
+        Some(same) if same == *new => Ok("unchanged"),
+        Some(other) => {
+            Err(Error::user(format!("the namespace {namespace} is the environment {:?} already", other.name))
+                .hint(format!(
+                    "`vela env set {}` chooses it; or give another namespace by --namespace",
+                    other.name
+                ))
+                .into())
+        }
+        None => {
+            let labels = [
+                (&["metadata", "labels", NAME][..], Some(json!(name))),
+                (&["metadata", "labels", USAGE.0][..], Some(json!(USAGE.1))),
+            ];
+            cluster.change(NAMESPACE, namespace, &labels).await?;
+            Ok("which was there")
+        }
+    }
+}
+
+/// Makes the namespace of an environment a plain one.
+async fn unmark(cluster: &Cluster, environment: &Environment) -> Result<()> {
+    let labels = [(&["metadata", "labels", NAME][..], None), (&["metadata", "labels", USAGE.0][..], None)];
+    cluster.change(NAMESPACE, &environment.namespace, &labels).await
+}
+
+/// An environment that may be deleted.
+pub(crate) struct Deletable {
+    environment: Environment,
+    /// `vela env init` created its namespace, which is deleted with it.
+    pub(crate) with_namespace: bool,
+}
+
+impl Deletable {
+    /// Looks whether an environment among `all` may be deleted, while another is current.
+    pub(crate) async fn find(
+        cluster: &Cluster,
+        all: &[(Environment, DynamicObject)],
+        name: &str,
+        current: Option<&Environment>,
+    ) -> Result<Self> {
+        let environment = find(all, name)?;
+        let Some((_, object)) = all.iter().find(|(there, _)| *there == environment) else {
+            return Err(Error::user(format!(
+                "the environment {name:?} is there in every cluster and is not deleted"
+            ))
+            .into());
+        };
+        if current == Some(&environment) {
+            return Err(Error::user(format!("the environment {name:?} is current"))
+                .hint("choose another first: `vela env set NAME`, or `vela env set --none`")
+                .into());
+        }
+        has_no_application(cluster, &environment).await?;
+        Ok(Self { with_namespace: object.annotations().contains_key(CREATED), environment })
+    }
+
+    /// Its namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.environment.namespace
+    }
+
+    /// Deletes it, and its namespace where that was made for it; gives a sentence.
+    pub(crate) async fn delete(self, cluster: &Cluster) -> Result<String> {
+        let Environment { name, namespace } = &self.environment;
+        if !self.with_namespace {
+            unmark(cluster, &self.environment).await?;
+            return Ok(format!(
+                "{name} is no environment any more. Its namespace {namespace} stays: `vela env init` did not create it."
+            ));
+        }
+        cluster.delete(NAMESPACE.0, NAMESPACE.1, None, namespace).await?;
+        Ok(format!("{name} is no environment any more, and its namespace {namespace} is being deleted."))
+    }
+}
+
+/// Applications are deleted one by one, by a user who names them.
+async fn has_no_application(cluster: &Cluster, environment: &Environment) -> Result<()> {
+    let Environment { name, namespace } = environment;
+    let mut found = Vec::new();
+    for (api_version, kind) in APPLICATIONS {
+        if cluster.knows(api_version, kind).await? {
+            let applications = cluster.list(api_version, kind, Some(namespace)).await?;
+            found.extend(applications.iter().map(|application| application.name_any()));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let named = enumerated(&found);
+    Err(Error::user(format!("the environment {name:?} still has applications: {named}"))
+        .hint(format!("`vela delete -n {namespace} NAME` deletes one, and `vela delete -n {namespace} --all` all of them"))
+        .into())
 }

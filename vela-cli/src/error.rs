@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Config,
     /// The cluster cannot be reached or refuses.
     Cluster,
+    /// The cluster does not let this user do it.
+    Denied,
     /// We are wrong.
     Internal,
     /// The person pressed Ctrl-C.
@@ -30,7 +32,7 @@ impl Kind {
         match self {
             Self::User => 1,
             Self::Config => 3,
-            Self::Cluster => 4,
+            Self::Cluster | Self::Denied => 4,
             Self::NotSupported => 5,
             Self::Internal => 70, // as in sysexits.h: an error of the software itself
             Self::Command(code) => code,
@@ -153,6 +155,17 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind.code())
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// All of it as sentences on one line, for an answer that is no screen.
+    pub(crate) fn sentences(&self) -> String {
+        let plain =
+            |text: &String| text.replace("\n  help: ", "; ").replace("error: ", "").replace('\n', "; ");
+        self.texts.iter().map(plain).collect::<Vec<_>>().join("; ")
     }
 
     pub(crate) fn texts(&self) -> &[String] {

@@ -25,6 +25,8 @@ mod config;
 mod controller;
 #[path = "cli/dashboard.rs"]
 mod dashboard;
+#[path = "cli/dashboard_2021.rs"]
+mod dashboard_2021;
 #[path = "cli/definition_changes.rs"]
 mod definition_changes;
 #[path = "cli/definition_tests.rs"]

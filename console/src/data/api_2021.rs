@@ -6,14 +6,15 @@ use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt as _};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use vela_crds::annotations;
 use vela_engine::definition::record;
 use vela_engine::parameters::{Parameter, Parameters, parameters};
-use vela_engine::{Definition, DefinitionKind};
+use vela_engine::{Definition, DefinitionKind, names};
 use vela_runtime::Api;
 
+use crate::commands;
 use crate::data::applications::{Component, Summary};
 use crate::data::health::Health;
 use crate::error::Error;
@@ -21,8 +22,10 @@ use crate::error::Error;
 /// The label that makes a namespace an environment, and that with its name.
 const USAGE: &str = "usage.oam.dev/control-plane=env";
 const NAME: &str = "namespace.oam.dev/env";
-/// The environment that every cluster has.
-const DEFAULT: &str = "default";
+/// The environment that every cluster has, in the namespace of that name.
+pub(crate) const DEFAULT: &str = "default";
+/// Characters of the name of an environment, and of its namespace.
+const NAME_AT_MOST: usize = 32;
 /// Objects of one kind that are listed.
 const LISTED_AT_MOST: u32 = 1_000;
 
@@ -52,6 +55,82 @@ pub(crate) struct Environment {
     domain: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     current: &'static str,
+}
+
+/// An environment that shall be.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NewEnvironment {
+    /// Its name.
+    #[schemars(length(min = 1, max = 32))]
+    env_name: String,
+    /// Its namespace.
+    #[schemars(length(min = 1, max = 32))]
+    namespace: String,
+    /// Read, and not kept.
+    #[serde(default)]
+    email: String,
+    /// Read, and not kept.
+    #[serde(default)]
+    domain: String,
+    /// Read, and not kept.
+    #[serde(default)]
+    current: String,
+}
+
+impl NewEnvironment {
+    /// The environment, if both can be names.
+    pub(crate) fn wanted(self) -> Result<commands::Environment, Error> {
+        is_name("envName", &self.env_name)?;
+        is_name("namespace", &self.namespace)?;
+        Ok(commands::Environment { name: self.env_name, namespace: self.namespace })
+    }
+}
+
+/// What becomes of an environment.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ChangedEnvironment {
+    /// Its namespace.
+    #[schemars(length(min = 1, max = 32))]
+    namespace: String,
+    /// Its name, which stays as the path has it.
+    #[serde(default)]
+    env_name: Option<String>,
+    /// Read, and not kept.
+    #[serde(default)]
+    email: String,
+    /// Read, and not kept.
+    #[serde(default)]
+    domain: String,
+    /// Read, and not kept.
+    #[serde(default)]
+    current: String,
+}
+
+impl ChangedEnvironment {
+    /// The environment `name` as it shall be.
+    pub(crate) fn wanted(self, name: &str) -> Result<commands::Environment, Error> {
+        is_name("namespace", &self.namespace)?;
+        match self.env_name {
+            Some(other) if other != name => Err(Error::Invalid(format!(
+                "envName: the body says {other:?} and the path {name:?}; write the same in both, for an environment keeps its \
+                 name"
+            ))),
+            _ => Ok(commands::Environment { name: name.to_owned(), namespace: self.namespace }),
+        }
+    }
+}
+
+/// Whether a field can be the name of an environment or of its namespace.
+fn is_name(field: &str, given: &str) -> Result<(), Error> {
+    if names::is_label(given) && given.len() <= NAME_AT_MOST {
+        return Ok(());
+    }
+    let given: String = given.chars().take(100).collect();
+    Err(Error::Invalid(format!(
+        "{field}: {given:?} cannot be one: write lower-case letters, digits and inner '-', at most {NAME_AT_MOST} of them"
+    )))
 }
 
 /// An application, alone or with its components.
@@ -92,11 +171,11 @@ struct Capability {
     status: &'static str,
 }
 
-/// The environments of a cluster, or the one of this name; `current` is the namespace that the console shows. A client that
+/// The environments of a cluster, or the one of this name; `current` is the namespace of the one that is marked. A client that
 /// may not list namespaces has the one environment that every cluster has.
 pub(crate) async fn environments(
     client: &Client,
-    current: Option<&str>,
+    current: &str,
     name: Option<&str>,
 ) -> Result<Vec<Environment>, Error> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace"));
@@ -115,7 +194,7 @@ pub(crate) async fn environments(
         all.insert(0, (DEFAULT.to_owned(), DEFAULT.to_owned()));
     }
     let environment = |(env_name, namespace): (String, String)| Environment {
-        current: if current.unwrap_or(DEFAULT) == namespace { "*" } else { "" },
+        current: if current == namespace { "*" } else { "" },
         env_name,
         namespace,
         email: "",
@@ -149,6 +228,22 @@ pub(crate) fn component(summary: &Summary, name: &str) -> Result<Value, Error> {
     found.ok_or_else(|| {
         Error::NotFound(format!("the application {} has no component {name:?}", summary.metadata.name))
     })
+}
+
+/// The components of a stored application without the one of this name.
+pub(crate) fn without_component(application: &Value, name: &str) -> Result<Value, Error> {
+    let app = application["metadata"]["name"].as_str().unwrap_or_default();
+    let all = application["spec"]["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let rest: Vec<&Value> = all.iter().filter(|component| component["name"] != name).collect();
+    if rest.len() == all.len() {
+        return Err(Error::NotFound(format!("the application {app} has no component {name:?}")));
+    }
+    if rest.is_empty() {
+        return Err(Error::Refused(format!(
+            "{name} is the only component of {app}, and an application without one is none; delete the application instead"
+        )));
+    }
+    Ok(json!(rest))
 }
 
 fn meta(summary: &Summary, components: Vec<ComponentMeta>) -> ApplicationMeta {
@@ -203,12 +298,27 @@ pub(crate) async fn type_of(
 ) -> Result<Value, Error> {
     let object = definition(client, namespaces, &[kind], name).await?;
     let mut shown = capability(kind, &object);
-    let read = read(kind, &object)?;
-    // Templates of strangers may take long to read, and other requests must not wait for that.
-    let parameters = tokio::task::spawn_blocking(move || parameters(&read)).await;
-    let parameters = parameters.map_err(|_| Error::Unreadable(format!("{name:?} could not be read")))?;
+    let parameters = taken(kind, &object).await?;
     shown.parameters = Some(json!(parameters_of(&parameters)));
     Ok(json!(shown))
+}
+
+/// The parameters that a type takes.
+pub(crate) async fn parameters_of_type(
+    client: &Client,
+    namespaces: &[&str],
+    kind: DefinitionKind,
+    name: &str,
+) -> Result<Vec<Parameter>, Error> {
+    let object = definition(client, namespaces, &[kind], name).await?;
+    Ok(taken(kind, &object).await?.root.children)
+}
+
+async fn taken(kind: DefinitionKind, object: &DynamicObject) -> Result<Parameters, Error> {
+    let (read, name) = (read(kind, object)?, object.name_any());
+    // Templates of strangers may take long to read, and other requests must not wait for that.
+    let parameters = tokio::task::spawn_blocking(move || parameters(&read)).await;
+    parameters.map_err(|_| Error::Unreadable(format!("{name:?} could not be read")))
 }
 
 /// The OpenAPI schema of the parameters of a component type or a trait, as a text.

@@ -153,6 +153,38 @@ async fn over(
     }
 }
 
+/// Writes the components of an application over the content that was seen. The list is written as a whole, also where
+/// another program wrote it, and then belongs to this manager. Gives the application as it was written.
+pub(crate) async fn write_components(
+    client: &Client,
+    (namespace, name): (&str, &str),
+    components: &Value,
+    seen: Seen<'_>,
+    manager: &str,
+) -> Result<Value, Error> {
+    let api = &api(client, namespace);
+    let params = &PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    let written = over_conflicts(|| async move {
+        let found = match api.get_opt(name).await.map_err(declined)? {
+            None => return Err(changed(name, "was deleted")),
+            Some(found) if !seen.is(&found) => return Err(changed(name, "changed")),
+            Some(found) => found,
+        };
+        let version = found.metadata.resource_version;
+        let patch = Patch::Merge(
+            json!({"metadata": {"resourceVersion": version}, "spec": {"components": components}}),
+        );
+        match api.patch(name, params, &patch).await {
+            Ok(written) => Ok(Some(written)),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
+            Err(error) => Err(declined(error)),
+        }
+    });
+    let written = written.await?.ok_or_else(|| Error::TooBusy(name.to_owned()))?;
+    // Where the controller was faster, the next write of this manager records it as applied.
+    Ok(to_json(&ownership::claimed(api, written.clone(), &[], manager).await.unwrap_or(written)))
+}
+
 fn is_about_fields(status: &kube::core::Status) -> bool {
     status.details.as_ref().is_some_and(|details| !details.causes.is_empty())
 }

@@ -132,7 +132,7 @@ impl Filled {
 }
 
 /// The value of a parameter; nothing where nothing is given.
-fn value(parameter: &Parameter, text: &str) -> Result<Option<Value>, String> {
+pub(crate) fn value(parameter: &Parameter, text: &str) -> Result<Option<Value>, String> {
     if text.trim().is_empty() {
         return match parameter.required && parameter.condition.is_none() {
             true => Err("it is required: give a value".to_owned()),

@@ -16,6 +16,7 @@ pub(crate) mod rollout_orders;
 pub(crate) mod rollouts;
 pub(crate) mod secrets;
 pub(crate) mod steering;
+pub(crate) mod traits_2021;
 pub(crate) mod tree;
 pub(crate) mod view;
 pub(crate) mod workflow;

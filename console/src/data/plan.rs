@@ -165,7 +165,7 @@ impl Planner<'_> {
         application: &Document,
         place: OwnedSemaphorePermit,
     ) -> Result<Plan, Error> {
-        let live = self.live(application).await?;
+        let live = self.live(application.namespace(), application.name()).await?;
         let (dry_run, made) = self.judge(application, live.clone(), place).await?;
         let Some(made) = made.filter(|_| dry_run.valid) else { return Ok(Plan { dry_run, changes: None }) };
         let changes = self.changes(application, &live, &made).await;
@@ -173,8 +173,7 @@ impl Planner<'_> {
     }
 
     /// The stored application of this name, or null.
-    pub(crate) async fn live(&self, application: &Document) -> Result<Value, Error> {
-        let (namespace, name) = (application.namespace(), application.name());
+    pub(crate) async fn live(&self, namespace: &str, name: &str) -> Result<Value, Error> {
         if !is_name(namespace) || !is_name(name) {
             return Ok(Value::Null);
         }

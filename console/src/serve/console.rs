@@ -10,6 +10,7 @@ use vela_snapshot::Namespaces;
 
 use super::audit::Audit;
 use crate::access::Access;
+use crate::commands::Commands;
 use crate::data::applications::Applications;
 use crate::data::definitions;
 use crate::data::explain::{self, Explanation};
@@ -39,6 +40,8 @@ pub struct Options {
     pub system_namespace: Option<String>,
     /// The field manager by which the console writes what users order; without one it only reads.
     pub changes_as: Option<String>,
+    /// What the program does for it; without, environments and Appfiles are only read.
+    pub commands: Option<Arc<dyn Commands>>,
     /// Which cluster it is, as audit lines call it.
     pub cluster: String,
     /// Who is told of each write that was ordered; an order waits until its audit is taken.

@@ -21,13 +21,13 @@ use crate::error::{Cause, Error};
 use crate::find::Names;
 use crate::pages::Written;
 use crate::query::Query;
-use crate::route::Write;
+use crate::write::Write;
 use crate::{pages, submit};
 
 /// The field manager of `vela up`, by which a console that only reads compares.
 const AUTHOR: &str = "vela-cli";
 /// Characters of a name that an audit line repeats.
-const NAME_AT_MOST: usize = 253;
+pub(super) const NAME_AT_MOST: usize = 253;
 /// An application that was written is seen by the watch within this time; a page that comes earlier says that it is not there.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
@@ -54,6 +54,7 @@ impl Console {
                 Ok(json(StatusCode::OK, &view(written, clock::now())))
             }
             Write::Delete => Ok(json(StatusCode::OK, &self.delete(namespace, name).await?)),
+            Write::Of2021(write) => self.written_2021(write, headers, names, body).await,
         }
     }
 
@@ -161,14 +162,19 @@ impl Console {
             is_same("name", document.name(), name)?;
             let document = document.in_namespace(namespace);
             is_same("namespace", document.namespace(), namespace)?;
-            let judged = self.planner().judge(&document, Value::Null, self.place_of_run()?).await?;
-            match judged {
-                (dry_run, Some(_)) if dry_run.valid => deploy::write(client, &document, seen, manager).await,
-                (dry_run, _) => Err(not_deployable(dry_run)),
-            }
+            self.is_deployable(&document).await?;
+            deploy::write(client, &document, seen, manager).await
         };
         let name: String = name.chars().take(NAME_AT_MOST).collect();
         self.audited("deploy", format!("Application {namespace}/{name}"), work).await
+    }
+
+    /// Would the application run as it is?
+    pub(super) async fn is_deployable(&self, application: &Document) -> Result<(), Error> {
+        match self.planner().judge(application, Value::Null, self.place_of_run()?).await? {
+            (dry_run, Some(_)) if dry_run.valid => Ok(()),
+            (dry_run, _) => Err(not_deployable(dry_run)),
+        }
     }
 
     /// Deletes an application, where the console was started for that.
@@ -183,7 +189,7 @@ impl Console {
     }
 
     /// Waits until the watch has told of an application, so that its page is there.
-    async fn seen(&self, namespace: &str, name: &str) {
+    pub(super) async fn seen(&self, namespace: &str, name: &str) {
         let applications = &self.inner.applications;
         let mut changes = applications.changes();
         let wait = async {
@@ -198,7 +204,7 @@ impl Console {
     }
 
     /// A console of one namespace plans and writes nothing in another.
-    fn is_within(&self, namespace: &str) -> Result<(), Error> {
+    pub(super) fn is_within(&self, namespace: &str) -> Result<(), Error> {
         match self.inner.options.namespace.as_deref() {
             Some(own) if own != namespace => Err(Error::OutOfReach(format!(
                 "metadata.namespace: this console is for namespace {own:?} alone, and this is {namespace:?}; start \

@@ -10,6 +10,7 @@ mod read_2021;
 mod respond;
 mod send;
 mod visitor;
+mod write_2021;
 
 use std::time::Duration;
 
@@ -26,7 +27,8 @@ use crate::answer::Body;
 use crate::error::Error;
 use crate::find::find;
 use crate::query::Query;
-use crate::route::{Endpoint, READS, Write};
+use crate::route::{Endpoint, READS};
+use crate::write::Write;
 
 /// No answer takes longer, streams aside.
 const LONGEST: Duration = Duration::from_secs(30);

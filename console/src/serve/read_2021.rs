@@ -7,11 +7,11 @@ use vela_engine::DefinitionKind;
 
 use super::console::{Console, Inner};
 use crate::answer::{self, Body};
-use crate::data::api_2021::{self, Answer};
+use crate::data::api_2021::{self, Answer, DEFAULT, Environment};
 use crate::data::applications::{Filter, Summary};
 use crate::error::Error;
 use crate::find::{Names, find};
-use crate::route::Of2021;
+use crate::route::{Endpoint, Of2021};
 
 /// Applications of an environment that are listed.
 const APPLICATIONS_AT_MOST: usize = 5_000;
@@ -24,6 +24,7 @@ pub(super) fn failure(error: &Error, parts: &Parts) -> Response<Body> {
             let path: String = path.chars().take(200).collect();
             json!({"error": format!("'{}' against '{path}' is not supported", parts.method)})
         }
+        _ if matches!(error, Error::WrongMedia(_)) => json!({"error": error.to_string()}),
         _ => json!({"code": status.as_u16(), "data": error.to_string()}),
     };
     answer::json(status, &body)
@@ -38,13 +39,14 @@ impl Console {
         let types = |kind| api_2021::types(client, &namespaces, kind);
         let one = |kind| api_2021::type_of(client, &namespaces, kind, name);
         let data = match resource {
-            Of2021::Environments => json!(api_2021::environments(client, own, None).await?),
-            Of2021::Environment => {
-                json!(api_2021::environments(client, own, Some(names.get("env"))).await?)
-            }
+            Of2021::Environments => json!(self.environments(None).await?),
+            Of2021::Environment => json!(self.environments(Some(names.get("env"))).await?),
             Of2021::Applications => api_2021::applications(&self.of_environment(names).await?),
-            Of2021::Application => api_2021::application(&self.of_name(names).await?),
+            Of2021::Application | Of2021::Components => api_2021::application(&self.of_name(names).await?),
             Of2021::Component => api_2021::component(&self.of_name(names).await?, names.get("component"))?,
+            Of2021::AttachedTraits | Of2021::AttachedTrait => {
+                return Err(Error::MethodNotAllowed(Endpoint::Of2021(resource).allow()));
+            }
             Of2021::ComponentTypes => json!(types(DefinitionKind::Component).await?),
             Of2021::ComponentType => one(DefinitionKind::Component).await?,
             Of2021::WorkloadTypes => json!(types(DefinitionKind::Workload).await?),
@@ -66,12 +68,28 @@ impl Console {
         Ok(answer::json(StatusCode::OK, &Answer::of(data)))
     }
 
+    /// The environments, or the one of this name. The one that a console of one namespace shows is current there; else that of
+    /// the user of this machine.
+    pub(super) async fn environments(&self, name: Option<&str>) -> Result<Vec<Environment>, Error> {
+        let Inner { client, options, .. } = &*self.inner;
+        let chosen = match (&options.namespace, &options.commands) {
+            (Some(own), _) => Some(own.clone()),
+            (None, Some(commands)) => commands.current()?.map(|current| current.namespace),
+            (None, None) => None,
+        };
+        api_2021::environments(client, chosen.as_deref().unwrap_or(DEFAULT), name).await
+    }
+
+    /// The namespace of the environment that is named.
+    pub(super) async fn namespace_of_environment(&self, names: &Names) -> Result<String, Error> {
+        let all = api_2021::environments(&self.inner.client, DEFAULT, Some(names.get("env"))).await?;
+        Ok(all.into_iter().next().map(|environment| environment.namespace).unwrap_or_default())
+    }
+
     /// The applications of the environment that is named.
     async fn of_environment(&self, names: &Names) -> Result<Vec<Summary>, Error> {
-        let Inner { client, options, applications, .. } = &*self.inner;
-        let own = options.namespace.as_deref();
-        let all = api_2021::environments(client, own, Some(names.get("env"))).await?;
-        let namespace = all.into_iter().next().map(|environment| environment.namespace);
+        let applications = &self.inner.applications;
+        let namespace = Some(self.namespace_of_environment(names).await?);
         applications.listed().await?;
         let filter = Filter { namespace, ..Filter::default() };
         Ok(applications.page(&filter, None, APPLICATIONS_AT_MOST)?.items)

@@ -150,7 +150,7 @@ async fn failures_of_2021_have_the_bodies_of_2021() {
         assert_eq!((status, &body["code"]), (404, &json!(404)), "{path}: {body}");
     }
     for method in [Method::POST, Method::PUT, Method::DELETE] {
-        let answer = cluster.ask(method, "/api/envs/default", &cluster.session()).await;
+        let answer = cluster.ask(method, "/api/envs/default/apps/shop/components", &cluster.session()).await;
         assert_eq!(
             (answer.status().as_u16(), &answer.headers()["allow"]),
             (405, &"GET, HEAD".parse().unwrap())

@@ -59,7 +59,7 @@ const PARTS: [&str; 41] = [
     "{name}",
 ];
 /// Whole paths, so that many requests get past the table.
-const PATHS: [&str; 16] = [
+const PATHS: [&str; 18] = [
     "/",
     "/api/v1/applications",
     "/api/v1/namespaces/default/applications/shop",
@@ -72,6 +72,8 @@ const PATHS: [&str; 16] = [
     "/api/v1/watch/namespaces/default/applications/shop",
     "/api/v1/definitions",
     "/api/v1/dry-run",
+    "/api/envs",
+    "/api/envs/default/apps",
     "/api/envs/default/apps/shop",
     "/namespaces/default/applications/shop/workflow",
     "/namespaces/default/applications/shop/rollouts",
@@ -113,8 +115,8 @@ const VALUES: [&str; 16] = [
     "<script>",
     "%0d%0aSet-Cookie:%20a=b",
 ];
-const METHODS: [&str; 10] =
-    ["GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"];
+const METHODS: [&str; 11] =
+    ["GET", "GET", "GET", "HEAD", "POST", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"];
 const HEADERS: [&str; 12] = [
     "host",
     "cookie",
@@ -145,7 +147,7 @@ const HEADER_VALUES: [&str; 14] = [
     "Bearer a b",
     "99999999999999999999",
 ];
-const BODIES: [&str; 10] = [
+const BODIES: [&str; 12] = [
     "",
     "{",
     "a: [",
@@ -156,6 +158,8 @@ const BODIES: [&str; 10] = [
     "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec: {components: [{name: a, type: page, properties: {image: 1}}]}\n",
     "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: 1}\nspec: []\n",
     "a: &a [*a, *a]\n",
+    "{\"envName\": \"a\", \"namespace\": \"b\"}",
+    "{\"name\": \"a\", \"services\": {\"b\": {}}}",
 ];
 
 /// One of these, or one of the names that no API server takes, or bytes of any kind.

@@ -15,8 +15,8 @@ pub(crate) struct Dashboard {
     /// Open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Let its pages and its REST API deploy and delete applications, and steer workflows and rollouts, as `vela up`,
-    /// `vela delete`, `vela workflow` and `vela rollout` do
+    /// Let its pages and its REST API deploy and delete applications, steer workflows and rollouts, and keep environments, as
+    /// `vela up`, `vela delete`, `vela workflow`, `vela rollout` and `vela env` do
     #[arg(long)]
     pub(crate) allow_changes: bool,
     /// Who is let in, and with whose rights

@@ -19,7 +19,7 @@ use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
 use crate::{
-    appfile, applications, crd, download, input, offline, order, ownership, revisions, serving, tree,
+    applications, crd, download, input, offline, order, ownership, revisions, serving, tree,
 };
 
 /// The policy that has the steps of a workflow recorded.
@@ -86,7 +86,7 @@ fn meant(args: &Up) -> Result<Meant> {
 
 async fn up(session: &Session, documents: Vec<Document>, args: &Up, screen: &mut Screen) -> Result<()> {
     let cluster = &session.cluster;
-    let Resolved { mut documents, origins, warnings } = resolved(cluster, documents).await?;
+    let Resolved { mut documents, origins, warnings } = offline::without_appfiles(cluster, documents).await?;
     warnings.iter().for_each(|warning| screen.say(warning));
     order::sort(&mut documents);
     if let Some(version) = &args.publish_version {
@@ -102,19 +102,6 @@ async fn up(session: &Session, documents: Vec<Document>, args: &Up, screen: &mut
     }
     let awaited = apply_all(cluster, documents, args, screen).await?;
     follow(session, &awaited, waits(args), screen).await
-}
-
-/// The documents with Appfiles as Applications, by the types of the cluster and of the documents.
-async fn resolved(cluster: &Cluster, documents: Vec<Document>) -> Result<Resolved> {
-    if !documents.iter().any(appfile::is_appfile) {
-        return Ok(Resolved { documents, ..Resolved::default() });
-    }
-    let definitions: Vec<Document> =
-        documents.iter().filter(|one| offline::is_definition(one)).cloned().collect();
-    let definitions: Vec<&Document> = definitions.iter().collect();
-    let reader = offline::of_cluster(cluster, &definitions).await?;
-    let unread = |error| offline::unread(Some(cluster), error);
-    appfile::resolve(&reader, cluster.namespace(), documents, unread).await
 }
 
 /// Gives an application that is there the content of a revision, or publishes it once more as another version.

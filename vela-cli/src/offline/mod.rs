@@ -17,7 +17,7 @@ use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
 use vela_webhooks::definition::findings;
 
-use crate::appfile::Origins;
+use crate::appfile::{self, Origins, Resolved};
 use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -56,6 +56,18 @@ pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<
     let namespaces = Namespaces { system, ..Namespaces::default() };
     let more = more.iter().map(|document| (*document).clone());
     Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
+}
+
+/// The documents with Appfiles as Applications, by the types of the cluster and of the documents.
+pub(crate) async fn without_appfiles(cluster: &Cluster, documents: Vec<Document>) -> Result<Resolved> {
+    if !documents.iter().any(appfile::is_appfile) {
+        return Ok(Resolved { documents, ..Resolved::default() });
+    }
+    let definitions: Vec<Document> = documents.iter().filter(|one| is_definition(one)).cloned().collect();
+    let definitions: Vec<&Document> = definitions.iter().collect();
+    let reader = of_cluster(cluster, &definitions).await?;
+    let unread = |error| self::unread(Some(cluster), error);
+    appfile::resolve(&reader, cluster.namespace(), documents, unread).await
 }
 
 /// The namespace of what names none: the one given, else that of the current environment, which no cluster is asked about.

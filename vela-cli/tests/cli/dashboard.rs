@@ -11,16 +11,22 @@ use crate::sandbox::until;
 use crate::{PAGE, Person, site};
 
 /// One request on a connection of its own; the answer with its head.
-fn get(address: &str, path: &str, cookie: &str) -> String {
+pub(crate) fn get(address: &str, path: &str, cookie: &str) -> String {
     ask(address, &format!("GET {path}"), cookie, "")
 }
 
 /// The same with any method, and with headers of its own.
 fn ask(address: &str, what: &str, cookie: &str, headers: &str) -> String {
+    send(address, what, cookie, headers, "")
+}
+
+/// The same with a body.
+pub(crate) fn send(address: &str, what: &str, cookie: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let request = format!(
-        "{what} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n{headers}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        "{what} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();

@@ -1,13 +1,16 @@
 //! `vela dashboard`: serves the console on a loopback port until Ctrl-C, and opens a browser.
 
+mod machine;
 mod users;
 
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use vela_console::{Access, Options, Secrets, Server};
 
+use self::machine::Machine;
 use self::users::Users;
 use super::sandbox::stop_asked;
 use crate::args::{Dashboard, Global};
@@ -42,10 +45,17 @@ async fn serve(
     let secrets = Secrets { link: secret(), session: secret(), form: secret() };
     let of_link = secrets.link.clone();
     let (audit, mut audits) = mpsc::channel(AUDITS);
+    let system = session.cluster.system_namespace().await?.to_owned();
+    let machine = Machine {
+        cluster: session.cluster.title().to_owned(),
+        system: system.clone(),
+        is_shared: users.are_several(),
+    };
     let options = Options {
         namespace: global.namespace.clone(),
-        system_namespace: Some(session.cluster.system_namespace().await?.to_owned()),
+        system_namespace: Some(system),
         changes_as: args.allow_changes.then(|| FIELD_MANAGER.to_owned()),
+        commands: Some(Arc::new(machine)),
         cluster: session.cluster.title().to_owned(),
         audit: Some(audit),
         simulated_pods: session.is_sandbox(),
@@ -57,7 +67,7 @@ async fn serve(
             .hint("choose another with --port, or leave it to vela")
     })?;
     let does = if args.allow_changes {
-        "it reads, deploys applications, and steers workflows and rollouts"
+        "it reads, deploys applications, steers workflows and rollouts, and keeps environments"
     } else {
         "it only reads"
     };

@@ -50,6 +50,14 @@ impl Users {
         }
     }
 
+    /// Are there users with rights of their own, beside the one whose machine it is?
+    pub(super) fn are_several(&self) -> bool {
+        match self {
+            Self::Link => false,
+            Self::Token(_) | Self::Proxy(..) => true,
+        }
+    }
+
     /// What is said beside the address.
     pub(super) fn announcement(&self) -> Option<&'static str> {
         match self {
