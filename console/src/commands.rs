@@ -1,4 +1,5 @@
-//! What the program that starts a console does for it: environments and Appfiles, which this room knows no rule of.
+//! What the program that starts a console does for it: environments, Appfiles and capability
+//! centers, which this room knows no rule of.
 
 use std::fmt;
 
@@ -22,6 +23,34 @@ pub struct FromAppfile {
     pub application: Value,
     /// What is doubtful about the Appfile, each with its place.
     pub warnings: Vec<String>,
+}
+
+/// A place that has definitions, which the machine of the console knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Center {
+    /// Its name.
+    pub name: String,
+    /// Where its definitions lie.
+    pub address: String,
+}
+
+/// A center that shall be known.
+pub struct NewCenter {
+    /// Its name.
+    pub name: String,
+    /// Where its definitions lie.
+    pub address: String,
+    /// What the server of the address is shown.
+    pub token: Option<String>,
+}
+
+/// A definition that a center has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The name of the center.
+    pub center: String,
+    /// The object.
+    pub definition: Value,
 }
 
 /// Why something was not done, in a sentence.
@@ -74,4 +103,33 @@ pub trait Commands: fmt::Debug + Send + Sync {
         namespace: String,
         appfile: String,
     ) -> BoxFuture<'static, Result<FromAppfile, Fault>>;
+
+    /// Do several users share the machine of the console? What lies on it is then neither read nor written for them.
+    fn is_shared(&self) -> bool;
+
+    /// The capability centers of the machine of the console; none where several users share it.
+    fn centers(&self) -> BoxFuture<'static, Result<Vec<Center>, Fault>>;
+
+    /// What these centers have.
+    fn capabilities(&self) -> BoxFuture<'static, Result<Vec<Offer>, Fault>>;
+
+    /// Reads a center and remembers it; gives what is said about it.
+    fn configure_center(&self, wanted: NewCenter) -> BoxFuture<'static, Result<String, Fault>>;
+
+    /// Reads a center anew.
+    fn sync_center(&self, name: String) -> BoxFuture<'static, Result<String, Fault>>;
+
+    /// Forgets a center.
+    fn remove_center(&self, name: String) -> BoxFuture<'static, Result<String, Fault>>;
+
+    /// Applies the definitions of this name that a center has; gives what is said about them.
+    fn install(
+        &self,
+        client: &Client,
+        center: String,
+        name: String,
+    ) -> BoxFuture<'static, Result<String, Fault>>;
+
+    /// Deletes the definitions of this name that a center brought and no application uses.
+    fn uninstall(&self, client: &Client, name: String) -> BoxFuture<'static, Result<(), Fault>>;
 }

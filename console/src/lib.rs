@@ -37,7 +37,7 @@ mod text;
 mod write;
 
 pub use access::{Access, PublicUrl, Secrets};
-pub use commands::{Commands, Environment, Fault, FromAppfile};
+pub use commands::{Center, Commands, Environment, Fault, FromAppfile, NewCenter, Offer};
 pub use proxy::{Proxy, ProxyHeaders};
 pub use serve::{Audit, Console, Door, Options, People};
 pub use server::Server;

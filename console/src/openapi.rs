@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::data::Health;
 use crate::data::api_2021::{Answer, ChangedEnvironment, NewEnvironment};
 use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
+use crate::data::centers_2021::CenterBody;
 use crate::data::definitions::{DefinitionList, Described};
 use crate::data::deploy::Deletion;
 use crate::data::dry_run::DryRun;
@@ -126,6 +127,7 @@ fn write(route: &Route, write: Write, schemas: &mut SchemaGenerator) -> Value {
             Some(schemas.subschema_for::<ChangedEnvironment>().to_value())
         }
         Write::Of2021(Write2021::DeployAppfile | Write2021::ChangeApplication) => Some(appfile()),
+        Write::Of2021(Write2021::ConfigureCenter) => Some(schemas.subschema_for::<CenterBody>().to_value()),
         Write::Of2021(Write2021::AttachTrait) => Some(schemas.subschema_for::<TraitBody>().to_value()),
         Write::Delete | Write::Of2021(_) => None,
     };

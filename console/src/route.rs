@@ -124,8 +124,16 @@ pub(crate) enum Of2021 {
     Scope,
     /// The capability centers.
     CapabilityCenters,
-    /// What is installed.
+    /// One of them.
+    CapabilityCenter,
+    /// What it has.
+    CenterCapabilities,
+    /// One capability of it.
+    CenterCapability,
+    /// What is installed, and what could be.
     Capabilities,
+    /// One capability that is installed.
+    Capability,
     /// The schema of the parameters of a type.
     Schema,
     /// The version.
@@ -155,7 +163,9 @@ impl Of2021 {
             Self::Application => "GET, HEAD, PUT, DELETE",
             Self::Component => "GET, HEAD, DELETE",
             Self::AttachedTraits => "POST",
-            Self::AttachedTrait => "DELETE",
+            Self::AttachedTrait | Self::CapabilityCenter | Self::Capability => "DELETE",
+            Self::CapabilityCenters => "GET, HEAD, PUT",
+            Self::CenterCapabilities | Self::CenterCapability => "PUT",
             _ => READS,
         }
     }

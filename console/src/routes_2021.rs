@@ -7,7 +7,7 @@ const fn route(resource: Of2021, path: &'static str, summary: &'static str) -> R
 }
 
 /// Every path of it, without the `/` that may stand at its end.
-pub(crate) const ROUTES_2021: [Route; 20] = [
+pub(crate) const ROUTES_2021: [Route; 24] = [
     route(Of2021::Environments, "/api/envs", "Environments: namespaces that are marked as one, and default"),
     route(Of2021::Environment, "/api/envs/{env}", "One environment, in a list"),
     route(Of2021::Applications, "/api/envs/{env}/apps", "Applications of an environment, newest first"),
@@ -35,9 +35,25 @@ pub(crate) const ROUTES_2021: [Route; 20] = [
     route(
         Of2021::CapabilityCenters,
         "/api/capability-centers",
-        "Capability centers, of which there are none",
+        "Capability centers that the machine of the console knows",
     ),
-    route(Of2021::Capabilities, "/api/capabilities", "Types of components and traits that are installed"),
+    route(Of2021::CapabilityCenter, "/api/capability-centers/{center}", "One center, only written here"),
+    route(
+        Of2021::CenterCapabilities,
+        "/api/capability-centers/{center}/capabilities",
+        "What a center has, only written here",
+    ),
+    route(
+        Of2021::CenterCapability,
+        "/api/capability-centers/{center}/capabilities/{capability}",
+        "One capability of a center, only written here",
+    ),
+    route(Of2021::Capability, "/api/capabilities/{capability}", "One capability, only written here"),
+    route(
+        Of2021::Capabilities,
+        "/api/capabilities",
+        "Types of components and traits that are installed, and those that centers have",
+    ),
     route(
         Of2021::Schema,
         "/api/definitions/{name}",

@@ -36,15 +36,22 @@ pub(crate) enum Write2021 {
     AttachTrait,
     /// Takes one away.
     DetachTrait,
+    /// Remembers a capability center.
+    ConfigureCenter,
+    /// Reads it anew.
+    SyncCenter,
+    /// Forgets it.
+    RemoveCenter,
+    /// Installs a capability of it.
+    InstallCapability,
+    /// Takes a capability away.
+    UninstallCapability,
 }
 
 impl Write {
     /// Those of a path.
     pub(crate) fn all(endpoint: Endpoint) -> &'static [Self] {
-        use Write2021::{
-            AttachTrait, ChangeApplication, ChangeEnvironment, ChooseEnvironment, DeleteApplication,
-            DeleteComponent, DeleteEnvironment, DeployAppfile, DetachTrait, MakeEnvironment,
-        };
+        use Write2021::*;
         match endpoint {
             Endpoint::Application => &[Self::Deploy, Self::Delete],
             Endpoint::Of2021(Of2021::Environments) => &[Self::Of2021(MakeEnvironment)],
@@ -60,6 +67,11 @@ impl Write {
             Endpoint::Of2021(Of2021::Component) => &[Self::Of2021(DeleteComponent)],
             Endpoint::Of2021(Of2021::AttachedTraits) => &[Self::Of2021(AttachTrait)],
             Endpoint::Of2021(Of2021::AttachedTrait) => &[Self::Of2021(DetachTrait)],
+            Endpoint::Of2021(Of2021::CapabilityCenters) => &[Self::Of2021(ConfigureCenter)],
+            Endpoint::Of2021(Of2021::CapabilityCenter) => &[Self::Of2021(RemoveCenter)],
+            Endpoint::Of2021(Of2021::CenterCapabilities) => &[Self::Of2021(SyncCenter)],
+            Endpoint::Of2021(Of2021::CenterCapability) => &[Self::Of2021(InstallCapability)],
+            Endpoint::Of2021(Of2021::Capability) => &[Self::Of2021(UninstallCapability)],
             _ => &[],
         }
     }
@@ -71,16 +83,10 @@ impl Write {
 
     /// Its method.
     pub(crate) fn method(self) -> &'static str {
-        use Write2021::{
-            AttachTrait, ChangeApplication, ChangeEnvironment, ChooseEnvironment, DeleteApplication,
-            DeleteComponent, DeleteEnvironment, DeployAppfile, DetachTrait, MakeEnvironment,
-        };
         match self {
-            Self::Of2021(MakeEnvironment | DeployAppfile | AttachTrait) => "POST",
-            Self::Of2021(ChooseEnvironment) => "PATCH",
-            Self::Deploy | Self::Of2021(ChangeEnvironment | ChangeApplication) => "PUT",
-            Self::Delete
-            | Self::Of2021(DeleteEnvironment | DeleteApplication | DeleteComponent | DetachTrait) => "DELETE",
+            Self::Deploy => "PUT",
+            Self::Delete => "DELETE",
+            Self::Of2021(write) => write.method(),
         }
     }
 
@@ -105,6 +111,24 @@ impl Write {
 }
 
 impl Write2021 {
+    fn method(self) -> &'static str {
+        match self {
+            Self::MakeEnvironment | Self::DeployAppfile | Self::AttachTrait => "POST",
+            Self::ChooseEnvironment => "PATCH",
+            Self::ChangeEnvironment
+            | Self::ChangeApplication
+            | Self::ConfigureCenter
+            | Self::SyncCenter
+            | Self::InstallCapability => "PUT",
+            Self::DeleteEnvironment
+            | Self::DeleteApplication
+            | Self::DeleteComponent
+            | Self::DetachTrait
+            | Self::RemoveCenter
+            | Self::UninstallCapability => "DELETE",
+        }
+    }
+
     fn summary(self) -> &'static str {
         match self {
             Self::MakeEnvironment => "Makes an environment, with its namespace where there is none",
@@ -121,6 +145,13 @@ impl Write2021 {
             Self::DeleteComponent => "Takes a component out of an application that has others",
             Self::AttachTrait => "Gives a component a trait, in place of one of its type",
             Self::DetachTrait => "Takes a trait away from a component",
+            Self::ConfigureCenter => "Reads the definitions of a capability center, and remembers it",
+            Self::SyncCenter => "Reads the definitions of a capability center anew",
+            Self::RemoveCenter => "Forgets a capability center; what is installed of it stays",
+            Self::InstallCapability => "Applies the definitions of a capability",
+            Self::UninstallCapability => {
+                "Deletes the definitions of a capability that a center brought and no application uses"
+            }
         }
     }
 }

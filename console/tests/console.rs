@@ -7,6 +7,8 @@ mod accessibility;
 mod answers;
 #[path = "console/api_2021.rs"]
 mod api_2021;
+#[path = "console/centers_2021.rs"]
+mod centers_2021;
 #[path = "console/clients.rs"]
 mod clients;
 #[path = "console/cluster.rs"]

@@ -24,6 +24,8 @@ const USAGE: &str = "usage.oam.dev/control-plane=env";
 const NAME: &str = "namespace.oam.dev/env";
 /// The environment that every cluster has, in the namespace of that name.
 pub(crate) const DEFAULT: &str = "default";
+/// The label of a definition with the name of the center that it came from.
+const CENTER: &str = "capability.oam.dev/center";
 /// Characters of the name of an environment, and of its namespace.
 const NAME_AT_MOST: usize = 32;
 /// Objects of one kind that are listed.
@@ -168,6 +170,9 @@ struct Capability {
     parameters: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     applies_to: Vec<String>,
+    /// The center that it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    center: Option<String>,
     status: &'static str,
 }
 
@@ -289,6 +294,11 @@ pub(crate) async fn types(
     Ok(found.iter().map(|one| json!(one)).collect())
 }
 
+/// A type as it is listed.
+pub(crate) fn shown(kind: DefinitionKind, object: &DynamicObject) -> Value {
+    json!(capability(kind, object))
+}
+
 /// One type with its parameters.
 pub(crate) async fn type_of(
     client: &Client,
@@ -382,6 +392,7 @@ fn capability(kind: DefinitionKind, object: &DynamicObject) -> Capability {
         description: description.map_or("description not defined", String::as_str).replace('\n', " "),
         parameters: None,
         applies_to: applies_to.filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+        center: object.labels().get(CENTER).cloned(),
         status: "installed",
     }
 }

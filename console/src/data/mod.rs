@@ -2,6 +2,7 @@
 
 pub(crate) mod api_2021;
 pub(crate) mod applications;
+pub(crate) mod centers_2021;
 pub(crate) mod definitions;
 pub(crate) mod deploy;
 pub(crate) mod dry_run;

@@ -1,6 +1,7 @@
 //! The HTTP service of the console: checks that a request is allowed, and answers; changes only what a user orders.
 
 mod audit;
+mod centers_2021;
 mod console;
 mod deploy;
 mod door;

@@ -44,7 +44,12 @@ impl Console {
             Of2021::Applications => api_2021::applications(&self.of_environment(names).await?),
             Of2021::Application | Of2021::Components => api_2021::application(&self.of_name(names).await?),
             Of2021::Component => api_2021::component(&self.of_name(names).await?, names.get("component"))?,
-            Of2021::AttachedTraits | Of2021::AttachedTrait => {
+            Of2021::AttachedTraits
+            | Of2021::AttachedTrait
+            | Of2021::CapabilityCenter
+            | Of2021::CenterCapabilities
+            | Of2021::CenterCapability
+            | Of2021::Capability => {
                 return Err(Error::MethodNotAllowed(Endpoint::Of2021(resource).allow()));
             }
             Of2021::ComponentTypes => json!(types(DefinitionKind::Component).await?),
@@ -55,12 +60,11 @@ impl Console {
             Of2021::Trait => one(DefinitionKind::Trait).await?,
             Of2021::Scopes => json!(types(DefinitionKind::Scope).await?),
             Of2021::Scope => one(DefinitionKind::Scope).await?,
-            // What was fetched from a center is applied with `vela up` today.
-            Of2021::CapabilityCenters => json!([]),
+            Of2021::CapabilityCenters => self.centers().await?,
             Of2021::Capabilities => {
                 let mut all = types(DefinitionKind::Component).await?;
                 all.extend(types(DefinitionKind::Trait).await?);
-                json!(all)
+                self.capabilities(all).await?
             }
             Of2021::Schema => api_2021::schema(client, &namespaces, name).await?,
             Of2021::Version => json!({"version": env!("CARGO_PKG_VERSION")}),

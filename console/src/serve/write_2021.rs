@@ -15,6 +15,7 @@ use super::send::{BoxError, Sent};
 use crate::answer::{self, Body};
 use crate::commands::{Commands, Environment, FromAppfile};
 use crate::data::api_2021::{self, Answer, ChangedEnvironment, NewEnvironment};
+use crate::data::centers_2021::CenterBody;
 use crate::data::deploy::{self, Seen, content_hash};
 use crate::data::traits_2021::{self, TraitBody};
 use crate::error::Error;
@@ -72,6 +73,16 @@ impl Console {
                 let namespace = self.namespace_of_environment(names).await?;
                 self.detach_trait(&namespace, app, names.get("component"), names.get("trait")).await?
             }
+            Write2021::ConfigureCenter => {
+                let body = submit::whole(body).await?;
+                let wanted =
+                    submit::json_2021::<CenterBody>(headers, &body, "capability center")?.wanted()?;
+                self.configure_center(wanted).await?
+            }
+            Write2021::SyncCenter => self.sync_center(names).await?,
+            Write2021::RemoveCenter => self.remove_center(names).await?,
+            Write2021::InstallCapability => self.install_capability(names).await?,
+            Write2021::UninstallCapability => self.uninstall_capability(names).await?,
         };
         Ok(answer::json(StatusCode::OK, &Answer::of(said)))
     }
@@ -251,9 +262,11 @@ impl Console {
         (version, content_hash(self.inner.access.form_token(), live))
     }
 
-    fn commands(&self) -> Result<Arc<dyn Commands>, Error> {
+    pub(super) fn commands(&self) -> Result<Arc<dyn Commands>, Error> {
         self.inner.options.commands.clone().ok_or_else(|| {
-            Error::NotSupported("the program that started this console keeps no environments".to_owned())
+            Error::NotSupported(
+                "the program that started this console keeps no environments and no centers".to_owned(),
+            )
         })
     }
 

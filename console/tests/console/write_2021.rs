@@ -1,5 +1,6 @@
 //! What the REST API of early 2021 writes: environments, Appfiles, applications and components, and what is refused of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use vela_console::{Audit, Commands, Environment, Fault, FromAppfile, Options};
+use vela_console::{Audit, Center, Commands, Environment, Fault, FromAppfile, NewCenter, Offer, Options};
 
 use crate::cluster::{Cluster, FORM};
 use crate::deploy::{TOKEN, that_changes};
@@ -20,9 +21,10 @@ const V1BETA1: &str = "core.oam.dev/v1beta1";
 
 /// Commands that only note what they are asked to do.
 #[derive(Debug, Default)]
-struct Noted {
+pub(crate) struct Noted {
     asked: Mutex<Vec<String>>,
     current: Mutex<Option<Environment>>,
+    pub(crate) is_shared: AtomicBool,
 }
 
 impl Noted {
@@ -32,7 +34,7 @@ impl Noted {
         ready(refused.map_or(Ok(answer), Err)).boxed()
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
@@ -76,6 +78,42 @@ impl Commands for Noted {
         let warnings = vec!["appfile:1:9 warning".to_owned()];
         ready(Ok(FromAppfile { application, warnings })).boxed()
     }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared.load(Ordering::SeqCst)
+    }
+
+    fn centers(&self) -> BoxFuture<'static, Result<Vec<Center>, Fault>> {
+        let team = Center { name: "team".to_owned(), address: "https://team.example".to_owned() };
+        ready(Ok(if self.is_shared() { vec![] } else { vec![team] })).boxed()
+    }
+
+    fn capabilities(&self) -> BoxFuture<'static, Result<Vec<Offer>, Fault>> {
+        let definition = json!({"apiVersion": V1BETA1, "kind": "TraitDefinition",
+            "metadata": {"name": "queue", "annotations": {"definition.oam.dev/description": "queues"}}, "spec": {}});
+        ready(Ok(vec![Offer { center: "team".to_owned(), definition }])).boxed()
+    }
+
+    fn configure_center(&self, wanted: NewCenter) -> BoxFuture<'static, Result<String, Fault>> {
+        let NewCenter { name, address, token } = wanted;
+        self.note(format!("configure {name} {address} {token:?}"), "2 of 2".to_owned())
+    }
+
+    fn sync_center(&self, name: String) -> BoxFuture<'static, Result<String, Fault>> {
+        self.note(format!("sync {name}"), "2 of 2".to_owned())
+    }
+
+    fn remove_center(&self, name: String) -> BoxFuture<'static, Result<String, Fault>> {
+        self.note(format!("remove {name}"), "forgotten".to_owned())
+    }
+
+    fn install(&self, _: &Client, center: String, name: String) -> BoxFuture<'static, Result<String, Fault>> {
+        self.note(format!("install {center}/{name}"), "installed".to_owned())
+    }
+
+    fn uninstall(&self, _: &Client, name: String) -> BoxFuture<'static, Result<(), Fault>> {
+        self.note(format!("uninstall {name}"), ())
+    }
 }
 
 /// With an environment, and in it an application of two components.
@@ -103,20 +141,20 @@ async fn cluster(options: Options) -> Cluster {
     cluster
 }
 
-async fn writing() -> (Cluster, Arc<Noted>) {
+pub(crate) async fn writing() -> (Cluster, Arc<Noted>) {
     let noted = Arc::new(Noted::default());
     let commands: Arc<dyn Commands> = noted.clone();
     (cluster(Options { commands: Some(commands), ..that_changes() }).await, noted)
 }
 
 /// What is answered to a page of the console, with the token of forms.
-async fn sent(cluster: &Cluster, method: Method, path: &str, body: &Value) -> (u16, Value) {
+pub(crate) async fn sent(cluster: &Cluster, method: Method, path: &str, body: &Value) -> (u16, Value) {
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let (status, said) = cluster.sent(method, path, &[JSON, TOKEN], &text).await;
     (status, serde_json::from_str(&said).unwrap())
 }
 
-fn done(said: &str) -> (u16, Value) {
+pub(crate) fn done(said: &str) -> (u16, Value) {
     (200, json!({"code": 200, "data": said}))
 }
 
@@ -136,6 +174,11 @@ fn writes() -> Vec<(Method, String, Value)> {
         (Method::DELETE, at("/testing/apps/pair/components/two"), Value::Null),
         (Method::DELETE, at("/testing/apps/pair"), Value::Null),
         (Method::DELETE, at("/testing"), Value::Null),
+        (Method::PUT, "/api/capability-centers/".to_owned(), json!({"name": "team", "address": "/a"})),
+        (Method::PUT, "/api/capability-centers/team/capabilities/".to_owned(), Value::Null),
+        (Method::PUT, "/api/capability-centers/team/capabilities/queue".to_owned(), Value::Null),
+        (Method::DELETE, "/api/capabilities/queue".to_owned(), Value::Null),
+        (Method::DELETE, "/api/capability-centers/team".to_owned(), Value::Null),
     ]
 }
 
@@ -362,7 +405,7 @@ async fn a_console_of_one_namespace_keeps_its_environment() {
     cluster.serve(cluster.client(), Options { commands: Some(commands), namespace, ..that_changes() }).await;
     let patched = sent(&cluster, Method::PATCH, "/api/envs/default", &Value::Null).await;
     assert_eq!(patched, done("chosen"));
-    for (method, path, body) in writes() {
+    for (method, path, body) in writes().into_iter().filter(|(_, path, _)| path.contains("/envs")) {
         let (status, said) = sent(&cluster, method.clone(), &path, &body).await;
         let words = said["data"].as_str().unwrap();
         assert!(status == 403 && words.contains("namespace \"default\" alone"), "{method} {path}: {said}");
@@ -394,6 +437,11 @@ async fn each_write_of_2021_has_an_audit() {
         ("delete component two", "Application test-space/pair"),
         ("delete", "Application test-space/pair"),
         ("env delete", "Environment testing"),
+        ("cap center config", "CapabilityCenter team"),
+        ("cap center sync", "CapabilityCenter team"),
+        ("cap install", "Capability team/queue"),
+        ("cap uninstall", "Capability queue"),
+        ("cap center remove", "CapabilityCenter team"),
     ]) {
         sent(&cluster, method, &path, &body).await;
         let found = tokio::time::timeout(Duration::from_secs(30), audits.recv()).await.unwrap().unwrap();
@@ -412,6 +460,11 @@ async fn the_description_has_the_writes_of_2021() {
         ("/api/envs/{env}/apps/{app}", &["delete", "get", "put"]),
         ("/api/envs/{env}/apps/{app}/components", &["get"]),
         ("/api/envs/{env}/apps/{app}/components/{component}", &["delete", "get"]),
+        ("/api/capability-centers", &["get", "put"]),
+        ("/api/capability-centers/{center}", &["delete"]),
+        ("/api/capability-centers/{center}/capabilities", &["put"]),
+        ("/api/capability-centers/{center}/capabilities/{capability}", &["put"]),
+        ("/api/capabilities/{capability}", &["delete"]),
         ("/api/envs/{env}/apps/{app}/components/{component}/traits", &["post"]),
         ("/api/envs/{env}/apps/{app}/components/{component}/traits/{trait}", &["delete"]),
     ] {
@@ -420,7 +473,7 @@ async fn the_description_has_the_writes_of_2021() {
         for (method, operation) in operations.iter().filter(|(method, _)| *method != "get") {
             let text = operation.to_string();
             assert!(text.contains("X-Csrf-Token"), "{method} {path}: {text}");
-            let has_body = ["post", "put"].contains(&method.as_str());
+            let has_body = ["post", "put"].contains(&method.as_str()) && !path.contains("{center}");
             assert_eq!(operation["requestBody"].is_object(), has_body, "{method} {path}");
         }
     }

@@ -18,9 +18,7 @@ use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
-use crate::{
-    applications, crd, download, input, offline, order, ownership, revisions, serving, tree,
-};
+use crate::{applications, crd, download, input, offline, order, ownership, revisions, serving, tree};
 
 /// The policy that has the steps of a workflow recorded.
 const DEBUG: &str = "debug";

@@ -5,6 +5,7 @@ mod neutral;
 mod style;
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
@@ -22,6 +23,8 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Bytes that a screen keeps.
+const KEPT_AT_MOST: usize = 64 * 1024;
 /// Terminals that say they are narrower are taken to be as wide as this.
 const NARROWEST: usize = 20;
 
@@ -107,10 +110,37 @@ pub(crate) enum Passed {
     Err,
 }
 
+/// What a screen kept.
+#[derive(Clone, Default)]
+pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    /// It as a text, without any style.
+    pub(crate) fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&bytes);
+        anstream::adapter::strip_str(text.trim_end()).to_string()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is beyond is not missed: no command says that much.
+        let room = KEPT_AT_MOST.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend_from_slice(&bytes[..room]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The two streams, and the lines of progress that are being rewritten.
 pub(crate) struct Screen {
-    out: anstream::AutoStream<std::io::Stdout>,
-    err: anstream::AutoStream<std::io::Stderr>,
+    out: Box<dyn Write + Send>,
+    err: Box<dyn Write + Send>,
     /// Standard error is a terminal, so progress may rewrite its lines.
     live: bool,
     /// How many lines of progress stand above the cursor.
@@ -123,14 +153,17 @@ pub(crate) struct Screen {
 
 impl Screen {
     pub(crate) fn new() -> Self {
-        Self {
-            out: anstream::stdout(),
-            err: anstream::stderr(),
-            live: std::io::stderr().is_terminal(),
-            standing: 0,
-            reported: Vec::new(),
-            has_target: false,
-        }
+        let (out, err) = (Box::new(anstream::stdout()), Box::new(anstream::stderr()));
+        Self::of(out, err, std::io::stderr().is_terminal())
+    }
+
+    /// A screen that only keeps what is said and printed, for an answer that is no terminal.
+    pub(crate) fn kept(kept: &Kept) -> Self {
+        Self::of(Box::new(kept.clone()), Box::new(kept.clone()), false)
+    }
+
+    fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, live: bool) -> Self {
+        Self { out, err, live, standing: 0, reported: Vec::new(), has_target: false }
     }
 
     /// How wide results may be; nothing where they do not go to a terminal.

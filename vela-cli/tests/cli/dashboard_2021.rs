@@ -140,3 +140,36 @@ fn an_appfile_by_rest_becomes_an_application() {
     until("the application is gone", || console.get(apps).contains("\"data\":[]"));
     console.answers("DELETE /api/envs/shop", "", 200, &["shop-ns is being deleted"]);
 }
+
+#[test]
+fn a_center_by_rest_is_one_of_the_machine() {
+    let console = Console::start();
+    let person = &console.person;
+    person.write("types/page.yaml", crate::PAGE);
+    let folder = person.path("types");
+    let center = format!("{{\"name\": \"team\", \"address\": {:?}}}", folder.to_str().unwrap());
+    let read = "1 of 1 definitions of team are read.";
+    console.answers("PUT /api/capability-centers/", &center, 200, &["Successfully configured", read]);
+    assert!(console.get("/api/capability-centers").contains("\"name\":\"team\""));
+    assert!(person.types(&["cap", "center", "ls"]).ok().out.contains("team"));
+    let nowhere = "{\"name\": \"lost\", \"address\": \"/nowhere/types\"}";
+    console.answers("PUT /api/capability-centers/", nowhere, 409, &["/nowhere/types"]);
+
+    let offered = |status: &str| {
+        let found = console.get("/api/capabilities");
+        let page = found.split("\"name\":\"page\"").nth(1).unwrap_or_default();
+        page.split('}').next().unwrap_or_default().contains(&format!("\"status\":\"{status}\""))
+    };
+    assert!(offered("uninstalled"), "{}", console.get("/api/capabilities"));
+    let team = "/api/capability-centers/team";
+    console.answers(&format!("PUT {team}/capabilities/"), "", 200, &["sync finished", read]);
+    let installed = "ComponentDefinition vela-system/page created";
+    console.answers(&format!("PUT {team}/capabilities/page"), "", 200, &[installed]);
+    assert!(offered("installed"), "{}", console.get("/api/capabilities"));
+    console.answers(&format!("PUT {team}/capabilities/paeg"), "", 409, &["paeg", "page"]);
+    console.answers("DELETE /api/capabilities/page", "", 200, &["page removed successfully"]);
+    console.answers("DELETE /api/capabilities/webservice", "", 409, &["came from elsewhere"]);
+    console.answers(&format!("DELETE {team}"), "", 200, &["team is forgotten"]);
+    console.answers(&format!("DELETE {team}"), "", 404, &["no capability center"]);
+    assert!(console.get("/api/capability-centers").contains("\"data\":[]"));
+}

@@ -21,17 +21,25 @@ pub(super) fn run(args: &Words, screen: &mut Screen) -> Result<()> {
         Words::Config { name, address, token } => config(name, address, token.as_deref(), screen),
         Words::Ls { output } => list(*output, screen),
         Words::Sync { name } => sync(name.as_deref(), screen),
-        Words::Remove { name } => {
-            let all = store::all()?;
-            store::find(&all, name)?.remove()?;
-            screen.say(&format!("The capability centre {name} is forgotten. What is installed of it stays."));
-            Ok(())
-        }
+        Words::Remove { name } => forget(name, screen),
     }
 }
 
+/// Remembers a centre no longer.
+pub(in crate::command) fn forget(name: &str, screen: &mut Screen) -> Result<()> {
+    let all = store::all()?;
+    store::find(&all, name)?.remove()?;
+    screen.say(&format!("The capability centre {name} is forgotten. What is installed of it stays."));
+    Ok(())
+}
+
 /// What cannot be read is not remembered: a mistake in the address would be met by each command to come.
-fn config(name: &str, address: &str, token: Option<&str>, screen: &mut Screen) -> Result<()> {
+pub(in crate::command) fn config(
+    name: &str,
+    address: &str,
+    token: Option<&str>,
+    screen: &mut Screen,
+) -> Result<()> {
     let address = Address::parse(address)?;
     if token.is_some() {
         address.takes_token()?;
@@ -39,7 +47,8 @@ fn config(name: &str, address: &str, token: Option<&str>, screen: &mut Screen) -
     read(name, &address, token, screen)?.write()
 }
 
-fn sync(name: Option<&str>, screen: &mut Screen) -> Result<()> {
+/// Reads the definitions of a centre anew, or of all.
+pub(in crate::command) fn sync(name: Option<&str>, screen: &mut Screen) -> Result<()> {
     let all = store::all()?;
     let chosen: Vec<&Center> = match name {
         Some(name) => vec![store::find(&all, name)?],

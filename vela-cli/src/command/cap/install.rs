@@ -32,6 +32,31 @@ pub(super) fn run(args: &InstallCapability, global: &Global, screen: &mut Screen
     })
 }
 
+/// Installs a capability of a centre where the cluster is opened, and replaces nothing that came from elsewhere.
+pub(in crate::command) async fn install_of(
+    cluster: &Cluster,
+    center: &str,
+    name: &str,
+    screen: &mut Screen,
+) -> Result<()> {
+    let capability = Capability { center: Some(center.to_owned()), name: name.to_owned() };
+    let args = InstallCapability { capability, type_: None, dry_run: false, overwrite: false };
+    let all = store::all()?;
+    let center = store::find(&all, center)?;
+    install(cluster, center, &chosen(center, name, None)?, &args, screen).await
+}
+
+/// Deletes what a centre brought of this name, if no application uses it.
+pub(in crate::command) async fn uninstall_of(
+    cluster: &Cluster,
+    name: &str,
+    screen: &mut Screen,
+) -> Result<()> {
+    let capability = Capability { center: None, name: name.to_owned() };
+    uninstall(cluster, &UninstallCapability { capability, type_: None, yes: true, force: false }, screen)
+        .await
+}
+
 fn chosen<'a>(center: &'a Center, name: &str, type_: Option<DefinitionType>) -> Result<Vec<&'a Value>> {
     let wanted = type_.map(def::kind);
     let mut found = center.named(name);

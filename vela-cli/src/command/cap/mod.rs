@@ -14,7 +14,10 @@ mod list;
 mod registry;
 mod store;
 
+pub(super) use self::center::{config, forget, sync};
+pub(super) use self::install::{install_of, uninstall_of};
 pub(super) use self::list::{Listed, run as list};
+pub(super) use self::store::{Center, all as centers};
 use crate::args::{Cap, Global};
 use crate::error::Result;
 use crate::screen::Screen;

@@ -27,7 +27,7 @@ pub(super) const CENTER: &str = "capability.oam.dev/center";
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::command) struct Center {
     pub(in crate::command) name: String,
-    pub(super) address: String,
+    pub(in crate::command) address: String,
     pub(super) token: Option<String>,
     /// When it was read.
     pub(super) synced: String,

@@ -1,4 +1,5 @@
-//! What `vela dashboard` does for its console by the functions of other commands: `vela env`, and `vela up` of an Appfile.
+//! What `vela dashboard` does for its console by the functions of other commands: `vela env`, `vela up` of an Appfile, and
+//! `vela cap`.
 
 use std::future::Future;
 
@@ -6,14 +7,17 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::Client;
 use tokio::runtime::Handle;
-use vela_console::{Commands, Fault, FromAppfile};
+use tokio::task::JoinError;
+use vela_console::{Commands, Fault, FromAppfile, NewCenter, Offer};
 use vela_engine::manifest;
 
 use crate::appfile::{self, Resolved};
 use crate::cluster::Cluster;
+use crate::command::cap::{self, Center};
 use crate::environment::{self, Deletable, Environment};
 use crate::error::{Failure, Kind, Result};
 use crate::offline;
+use crate::screen::{Kept, Screen};
 
 /// What a console waits for.
 type Answer<T> = BoxFuture<'static, std::result::Result<T, Fault>>;
@@ -24,6 +28,10 @@ const APPFILE: &str = "appfile";
 const SHARED: &str = "several users share the machine of this console, where an environment is current for all of them; name the \
                       environment in the path, or choose one with `vela env set` on your own machine";
 
+/// Centres lie on a machine, and what they have is read with its rights.
+const CENTERS: &str = "several users share the machine of this console, where capability centers would be those of all; install with \
+                       `vela cap` on your own machine";
+
 /// The machine that a console runs on.
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -31,6 +39,8 @@ pub(super) struct Machine {
     pub(super) cluster: String,
     /// The system namespace of the cluster.
     pub(super) system: String,
+    /// Where definitions are installed: the namespace that was given, else the system namespace.
+    pub(super) types: String,
     /// Users with rights of their own are served, whose machine it is not.
     pub(super) is_shared: bool,
 }
@@ -39,6 +49,13 @@ impl Machine {
     fn open(&self, client: &Client, namespace: &str) -> Cluster {
         let cluster = Cluster::new(client.clone(), self.cluster.clone(), namespace.to_owned());
         cluster.with_system(Some(self.system.clone()))
+    }
+}
+
+impl Machine {
+    /// The answer to a user whose machine it is not.
+    fn refuses_centers<T: Send + 'static>(&self) -> Option<Answer<T>> {
+        self.is_shared.then(|| std::future::ready(Err(Fault::Forbidden(CENTERS.to_owned()))).boxed())
     }
 }
 
@@ -108,12 +125,101 @@ impl Commands for Machine {
             Ok(FromAppfile { application: application.value().clone(), warnings })
         })
     }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    fn centers(&self) -> Answer<Vec<vela_console::Center>> {
+        let is_shared = self.is_shared;
+        alone(move || {
+            let all = if is_shared { Vec::new() } else { cap::centers()? };
+            let center = |center: Center| vela_console::Center { name: center.name, address: center.address };
+            Ok(all.into_iter().map(center).collect())
+        })
+    }
+
+    fn capabilities(&self) -> Answer<Vec<Offer>> {
+        let is_shared = self.is_shared;
+        alone(move || {
+            let all = if is_shared { Vec::new() } else { cap::centers()? };
+            let offers = all.into_iter().flat_map(|Center { name, definitions, .. }| {
+                definitions.into_iter().map(move |definition| Offer { center: name.clone(), definition })
+            });
+            Ok(offers.collect())
+        })
+    }
+
+    fn configure_center(&self, wanted: NewCenter) -> Answer<String> {
+        match self.refuses_centers() {
+            Some(refused) => refused,
+            None => alone(move || {
+                let NewCenter { name, address, token } = wanted;
+                told(|screen| cap::config(&name, &address, token.as_deref(), screen))
+            }),
+        }
+    }
+
+    fn sync_center(&self, name: String) -> Answer<String> {
+        match self.refuses_centers() {
+            Some(refused) => refused,
+            None => alone(move || told(|screen| cap::sync(Some(&name), screen))),
+        }
+    }
+
+    fn remove_center(&self, name: String) -> Answer<String> {
+        match self.refuses_centers() {
+            Some(refused) => refused,
+            None => alone(move || told(|screen| cap::forget(&name, screen))),
+        }
+    }
+
+    fn install(&self, client: &Client, center: String, name: String) -> Answer<String> {
+        if let Some(refused) = self.refuses_centers() {
+            return refused;
+        }
+        let cluster = self.open(client, &self.types);
+        apart(refused, move || async move {
+            let kept = Kept::default();
+            cap::install_of(&cluster, &center, &name, &mut Screen::kept(&kept)).await?;
+            Ok(kept.text())
+        })
+    }
+
+    fn uninstall(&self, client: &Client, name: String) -> Answer<()> {
+        let cluster = self.open(client, &self.types);
+        apart(refused, move || async move {
+            cap::uninstall_of(&cluster, &name, &mut Screen::kept(&Kept::default())).await
+        })
+    }
+}
+
+/// What a command says and prints.
+fn told(work: impl FnOnce(&mut Screen) -> Result<()>) -> Result<String> {
+    let kept = Kept::default();
+    work(&mut Screen::kept(&kept)).map(|()| kept.text())
 }
 
 fn no_appfile() -> Failure {
     let error =
         crate::error::Error::user("the body is no Appfile, which has `name` and `services`, and no `kind`");
     error.hint("PUT /api/v1/namespaces/NAMESPACE/applications/NAME takes an Application").into()
+}
+
+/// Works on a thread of its own without any event loop: files and servers of centres are waited for.
+fn alone<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Answer<T> {
+    let done = tokio::task::spawn_blocking(work);
+    async move { answered(done.await, refused) }.boxed()
+}
+
+fn answered<T>(
+    done: std::result::Result<Result<T>, JoinError>,
+    fault: fn(Failure) -> Fault,
+) -> std::result::Result<T, Fault> {
+    match done {
+        Ok(done) => done.map_err(fault),
+        Err(error) => Err(Fault::Machine(format!("the work broke off: {error}"))),
+    }
 }
 
 /// Works on a thread of its own: rendering takes a processor, and a write that has begun is not broken off where a browser
@@ -125,13 +231,7 @@ where
 {
     let runtime = Handle::current();
     let done = tokio::task::spawn_blocking(move || runtime.block_on(work()));
-    async move {
-        match done.await {
-            Ok(done) => done.map_err(fault),
-            Err(error) => Err(Fault::Machine(format!("the work broke off: {error}"))),
-        }
-    }
-    .boxed()
+    async move { answered(done.await, fault) }.boxed()
 }
 
 /// Why a command that was well written was not carried out.

@@ -48,6 +48,7 @@ async fn serve(
     let system = session.cluster.system_namespace().await?.to_owned();
     let machine = Machine {
         cluster: session.cluster.title().to_owned(),
+        types: global.namespace.clone().unwrap_or_else(|| system.clone()),
         system: system.clone(),
         is_shared: users.are_several(),
     };
