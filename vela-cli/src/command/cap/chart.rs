@@ -13,6 +13,7 @@ use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
 use crate::program::{Stopped, run_with};
 use crate::screen::Screen;
+use crate::session::Session;
 
 /// How long helm may take for one command; it waits for hooks of the chart.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -89,72 +90,95 @@ impl Chart {
         format!("helm {}", self.words(verb).join(" "))
     }
 
-    /// Makes the release; one that is there stays as it is, whatever its version and values.
-    pub(super) fn install(&self, global: &Global, screen: &mut Screen) -> Result<()> {
-        if self.is_there(global)? {
-            screen.say(&format!("The release {} is there already, and stays as it is.", self.release()));
-            return Ok(());
-        }
-        let values = if self.values.is_null() { String::new() } else { self.values.to_string() };
-        match self.helm("install", &values, global)? {
-            Ok(()) => screen.say(&format!("{} installed {self}", self.release())),
-            Err(why) => return Err(self.failed("install", &why)),
-        }
-        Ok(())
-    }
-
-    /// Takes the release away, if it is there.
-    pub(super) fn uninstall(&self, global: &Global, screen: &mut Screen) -> Result<()> {
-        if !self.is_there(global)? {
-            screen.say(&format!("There is no release {}.", self.release()));
-            return Ok(());
-        }
-        match self.helm("uninstall", "", global)? {
-            Ok(()) => screen.say(&format!("The release {} is uninstalled.", self.release())),
-            Err(why) => return Err(self.failed("uninstall", &why)),
-        }
-        Ok(())
-    }
-
-    fn is_there(&self, global: &Global) -> Result<bool> {
-        match self.helm("status", "", global)? {
-            Ok(()) => Ok(true),
-            Err(why) if why.contains("not found") => Ok(false),
-            Err(why) => Err(self.failed("status", &why)),
-        }
-    }
-
     fn release(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
-    }
-
-    /// Runs helm on the cluster that the command works on; the reason where it fails.
-    fn helm(&self, verb: &str, input: &str, global: &Global) -> Result<std::result::Result<(), String>> {
-        let mut command = Command::new("helm");
-        command.args(self.words(verb));
-        if let Some(file) = &global.kubeconfig {
-            command.arg("--kubeconfig").arg(file);
-        }
-        if let Some(context) = &global.context {
-            command.arg(format!("--kube-context={context}"));
-        }
-        if let Some(user) = &global.as_user {
-            command.arg(format!("--kube-as-user={user}"));
-        }
-        command.args(global.as_group.iter().map(|group| format!("--kube-as-group={group}")));
-        match run_with(command, input, LARGEST_ANSWER, PATIENCE) {
-            Ok(_) => Ok(Ok(())),
-            Err(Stopped::Failed(why)) => Ok(Err(why)),
-            Err(Stopped::NotThere) => {
-                let error = Error::config(format!("{self} cannot be installed: helm is not installed"));
-                Err(error.hint("install helm, or leave --with-chart out").into())
-            }
-        }
     }
 
     fn failed(&self, verb: &str, why: &str) -> Failure {
         let error = Error::user(format!("helm {verb} fails for {self}: {why}"));
         error.hint(format!("`{}` shows it alone", self.command(verb))).into()
+    }
+}
+
+/// The helm of the user, at the target of a command that asks for charts.
+pub(super) struct Helm<'a> {
+    global: &'a Global,
+    is_sandbox: bool,
+}
+
+impl<'a> Helm<'a> {
+    pub(super) fn of(is_asked: bool, session: &Session, global: &'a Global) -> Option<Self> {
+        is_asked.then_some(Self { global, is_sandbox: session.is_sandbox() })
+    }
+
+    /// The charts that definitions name, each once.
+    pub(super) fn charts<'b>(&self, definitions: impl Iterator<Item = &'b Value>) -> Result<Vec<Chart>> {
+        let mut charts: Vec<Chart> = Vec::new();
+        for chart in definitions.filter_map(Chart::of) {
+            let chart = chart?;
+            if !charts.contains(&chart) {
+                charts.push(chart);
+            }
+        }
+        if self.is_sandbox && !charts.is_empty() {
+            let error = Error::not_supported("the sandbox runs no Helm charts");
+            return Err(error.hint("leave --with-chart out, or name a cluster with --context").into());
+        }
+        Ok(charts)
+    }
+
+    /// Makes the release; one that is there stays as it is, whatever its version and values.
+    pub(super) fn install(&self, chart: &Chart, screen: &mut Screen) -> Result<()> {
+        let release = chart.release();
+        if self.is_there(chart)? {
+            screen.say(&format!("The release {release} is there already, and stays as it is."));
+            return Ok(());
+        }
+        let values = if chart.values.is_null() { String::new() } else { chart.values.to_string() };
+        self.run(chart, "install", &values)?.map_err(|why| chart.failed("install", &why))?;
+        screen.say(&format!("{release} installed: {chart}"));
+        Ok(())
+    }
+
+    /// Takes the release away, if it is there.
+    pub(super) fn uninstall(&self, chart: &Chart, screen: &mut Screen) -> Result<()> {
+        let release = chart.release();
+        if !self.is_there(chart)? {
+            screen.say(&format!("There is no release {release}."));
+            return Ok(());
+        }
+        self.run(chart, "uninstall", "")?.map_err(|why| chart.failed("uninstall", &why))?;
+        screen.say(&format!("The release {release} is uninstalled."));
+        Ok(())
+    }
+
+    fn is_there(&self, chart: &Chart) -> Result<bool> {
+        match self.run(chart, "status", "")? {
+            Ok(()) => Ok(true),
+            Err(why) if why.contains("not found") => Ok(false),
+            Err(why) => Err(chart.failed("status", &why)),
+        }
+    }
+
+    /// Runs helm on the cluster that the command works on; the reason where it fails.
+    fn run(&self, chart: &Chart, verb: &str, input: &str) -> Result<std::result::Result<(), String>> {
+        let mut command = Command::new("helm");
+        command.args(chart.words(verb));
+        let Global { kubeconfig, context, as_user, as_group, .. } = self.global;
+        if let Some(file) = kubeconfig {
+            command.arg("--kubeconfig").arg(file);
+        }
+        command.args(context.iter().map(|context| format!("--kube-context={context}")));
+        command.args(as_user.iter().map(|user| format!("--kube-as-user={user}")));
+        command.args(as_group.iter().map(|group| format!("--kube-as-group={group}")));
+        match run_with(command, input, LARGEST_ANSWER, PATIENCE) {
+            Ok(_) => Ok(Ok(())),
+            Err(Stopped::Failed(why)) => Ok(Err(why)),
+            Err(Stopped::NotThere) => {
+                let error = Error::config(format!("{chart} cannot be installed: helm is not installed"));
+                Err(error.hint("install helm, or leave --with-chart out").into())
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vela_engine::nearest::advice;
 use vela_engine::{DefinitionKind, Document};
 
-use super::chart::Chart;
+use super::chart::{Chart, Helm};
 use super::store::{self, CENTER, Center};
 use crate::appfile::Origins;
 use crate::applications::{API_VERSION, enumerated};
@@ -26,7 +26,8 @@ pub(super) fn run(args: &InstallCapability, global: &Global, screen: &mut Screen
     block_on(async {
         let purpose = if args.dry_run { Purpose::Read } else { Purpose::Change };
         let session = Session::open_for_all(global, purpose, screen).await?;
-        let installed = install(&session, center, &definitions, args, global, screen).await;
+        let helm = Helm::of(args.with_chart, &session, global);
+        let installed = install(&session.cluster, center, &definitions, (args, helm.as_ref()), screen).await;
         let closed = session.close().await;
         Failure::all([installed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     })
@@ -40,10 +41,11 @@ pub(in crate::command) async fn install_of(
     screen: &mut Screen,
 ) -> Result<()> {
     let capability = Capability { center: Some(center.to_owned()), name: name.to_owned() };
-    let args = InstallCapability { capability, type_: None, dry_run: false, overwrite: false };
+    let args =
+        InstallCapability { capability, type_: None, dry_run: false, overwrite: false, with_chart: false };
     let all = store::all()?;
     let center = store::find(&all, center)?;
-    install(cluster, center, &chosen(center, name, None)?, &args, screen).await
+    install(cluster, center, &chosen(center, name, None)?, (&args, None), screen).await
 }
 
 /// Deletes what a centre brought of this name, if no application uses it.
@@ -53,8 +55,8 @@ pub(in crate::command) async fn uninstall_of(
     screen: &mut Screen,
 ) -> Result<()> {
     let capability = Capability { center: None, name: name.to_owned() };
-    uninstall(cluster, &UninstallCapability { capability, type_: None, yes: true, force: false }, screen)
-        .await
+    let args = UninstallCapability { capability, type_: None, yes: true, force: false, with_chart: false };
+    uninstall(cluster, &args, None, screen).await
 }
 
 fn chosen<'a>(center: &'a Center, name: &str, type_: Option<DefinitionType>) -> Result<Vec<&'a Value>> {
@@ -89,14 +91,12 @@ impl Step {
 }
 
 async fn install(
-    session: &Session,
+    cluster: &Cluster,
     center: &Center,
     definitions: &[&Value],
-    args: &InstallCapability,
-    global: &Global,
+    (args, helm): (&InstallCapability, Option<&Helm<'_>>),
     screen: &mut Screen,
 ) -> Result<()> {
-    let cluster = &session.cluster;
     let objects: Vec<Value> =
         definitions.iter().map(|one| marked(one, &center.name, cluster.namespace())).collect();
     let documents: Vec<Document> = objects.iter().cloned().map(Document::from_object).collect();
@@ -115,12 +115,14 @@ async fn install(
     if let Some(failure) = Failure::all(taken.collect()).filter(|_| !args.overwrite) {
         return Err(failure.closing("Nothing was written.".to_owned()));
     }
-    let charts =
-        if args.with_chart { charts(session, steps.iter().map(|step| &step.object))? } else { Vec::new() };
-    for chart in &charts {
-        match args.dry_run {
-            true => screen.print(&format!("{chart} would be installed: `{}`", chart.command("install")))?,
-            false => chart.install(global, screen)?,
+    if let Some(helm) = helm {
+        for chart in helm.charts(steps.iter().map(|step| &step.object))? {
+            match args.dry_run {
+                true => {
+                    screen.print(&format!("{chart} would be installed: `{}`", chart.command("install")))?
+                }
+                false => helm.install(&chart, screen)?,
+            }
         }
     }
     for step in &steps {
@@ -207,38 +209,22 @@ fn shown(object: &DynamicObject) -> Value {
     json!({"spec": object["spec"], "metadata": {"labels": metadata["labels"], "annotations": metadata["annotations"]}})
 }
 
-/// The charts that definitions name, each once.
-fn charts<'a>(session: &Session, definitions: impl Iterator<Item = &'a Value>) -> Result<Vec<Chart>> {
-    let mut charts: Vec<Chart> = Vec::new();
-    for chart in definitions.filter_map(Chart::of) {
-        let chart = chart?;
-        if !charts.contains(&chart) {
-            charts.push(chart);
-        }
-    }
-    if session.is_sandbox() && !charts.is_empty() {
-        let error = Error::not_supported("the sandbox runs no Helm charts");
-        return Err(error.hint("leave --with-chart out, or name a cluster with --context").into());
-    }
-    Ok(charts)
-}
-
 pub(super) fn remove(args: &UninstallCapability, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
         let session = Session::open_for_all(global, Purpose::Change, screen).await?;
-        let removed = uninstall(&session, args, global, screen).await;
+        let helm = Helm::of(args.with_chart, &session, global);
+        let removed = uninstall(&session.cluster, args, helm.as_ref(), screen).await;
         let closed = session.close().await;
         Failure::all([removed, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     })
 }
 
 async fn uninstall(
-    session: &Session,
+    cluster: &Cluster,
     args: &UninstallCapability,
-    global: &Global,
+    helm: Option<&Helm<'_>>,
     screen: &mut Screen,
 ) -> Result<()> {
-    let cluster = &session.cluster;
     let Capability { center, name } = &args.capability;
     let mut found = Vec::new();
     let mut others = Vec::new();
@@ -262,7 +248,7 @@ async fn uninstall(
         return Err(not_installed(cluster, args, &others).into());
     }
     let wanted = found.iter().map(|stored| &stored.object);
-    let charts = if args.with_chart { charts(session, wanted)? } else { Vec::new() };
+    let charts = helm.map_or_else(|| Ok(Vec::new()), |helm| helm.charts(wanted))?;
     for stored in found {
         let title = stored.title(cluster.namespace());
         let left = Chart::of(&stored.object).and_then(std::result::Result::ok).filter(|_| !args.with_chart);
@@ -273,7 +259,8 @@ async fn uninstall(
         }
     }
     // What used it is gone by now.
-    charts.iter().try_for_each(|chart| chart.uninstall(global, screen))
+    let Some(helm) = helm else { return Ok(()) };
+    charts.iter().try_for_each(|chart| helm.uninstall(chart, screen))
 }
 
 fn not_installed(cluster: &Cluster, args: &UninstallCapability, others: &[String]) -> Error {
