@@ -23,8 +23,8 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Bytes that a screen keeps.
-const KEPT_AT_MOST: usize = 64 * 1024;
+/// Bytes that a screen records.
+const RECORDED_AT_MOST: usize = 64 * 1024;
 /// Terminals that say they are narrower are taken to be as wide as this.
 const NARROWEST: usize = 20;
 
@@ -110,11 +110,11 @@ pub(crate) enum Passed {
     Err,
 }
 
-/// What a screen kept.
+/// What a screen recorded.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Recorded(Arc<Mutex<Vec<u8>>>);
 
-impl Kept {
+impl Recorded {
     /// It as a text, without any style.
     pub(crate) fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,12 +123,12 @@ impl Kept {
     }
 }
 
-impl Write for Kept {
+impl Write for Recorded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // What is beyond is not missed: no command says that much.
-        let room = KEPT_AT_MOST.saturating_sub(kept.len()).min(bytes.len());
-        kept.extend_from_slice(&bytes[..room]);
+        let room = RECORDED_AT_MOST.saturating_sub(recorded.len()).min(bytes.len());
+        recorded.extend_from_slice(&bytes[..room]);
         Ok(bytes.len())
     }
 
@@ -157,9 +157,9 @@ impl Screen {
         Self::of(out, err, std::io::stderr().is_terminal())
     }
 
-    /// A screen that only keeps what is said and printed, for an answer that is no terminal.
-    pub(crate) fn kept(kept: &Kept) -> Self {
-        Self::of(Box::new(kept.clone()), Box::new(kept.clone()), false)
+    /// A screen that only records what is said and printed, for an answer that is no terminal.
+    pub(crate) fn recorded(recorded: &Recorded) -> Self {
+        Self::of(Box::new(recorded.clone()), Box::new(recorded.clone()), false)
     }
 
     fn of(out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, live: bool) -> Self {

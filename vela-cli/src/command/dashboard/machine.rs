@@ -17,7 +17,7 @@ use crate::command::cap::{self, Center};
 use crate::environment::{self, Deletable, Environment};
 use crate::error::{Failure, Kind, Result};
 use crate::offline;
-use crate::screen::{Kept, Screen};
+use crate::screen::{Recorded, Screen};
 
 /// What a console waits for.
 type Answer<T> = BoxFuture<'static, std::result::Result<T, Fault>>;
@@ -155,7 +155,7 @@ impl Commands for Machine {
             Some(refused) => refused,
             None => alone(move || {
                 let NewCenter { name, address, token } = wanted;
-                told(|screen| cap::config(&name, &address, token.as_deref(), screen))
+                messages(|screen| cap::config(&name, &address, token.as_deref(), screen))
             }),
         }
     }
@@ -163,14 +163,14 @@ impl Commands for Machine {
     fn sync_center(&self, name: String) -> Answer<String> {
         match self.refuses_centers() {
             Some(refused) => refused,
-            None => alone(move || told(|screen| cap::sync(Some(&name), screen))),
+            None => alone(move || messages(|screen| cap::sync(Some(&name), screen))),
         }
     }
 
     fn remove_center(&self, name: String) -> Answer<String> {
         match self.refuses_centers() {
             Some(refused) => refused,
-            None => alone(move || told(|screen| cap::forget(&name, screen))),
+            None => alone(move || messages(|screen| cap::forget(&name, screen))),
         }
     }
 
@@ -180,24 +180,24 @@ impl Commands for Machine {
         }
         let cluster = self.open(client, &self.types);
         apart(refused, move || async move {
-            let kept = Kept::default();
-            cap::install_of(&cluster, &center, &name, &mut Screen::kept(&kept)).await?;
-            Ok(kept.text())
+            let recorded = Recorded::default();
+            cap::install_of(&cluster, &center, &name, &mut Screen::recorded(&recorded)).await?;
+            Ok(recorded.text())
         })
     }
 
     fn uninstall(&self, client: &Client, name: String) -> Answer<()> {
         let cluster = self.open(client, &self.types);
         apart(refused, move || async move {
-            cap::uninstall_of(&cluster, &name, &mut Screen::kept(&Kept::default())).await
+            cap::uninstall_of(&cluster, &name, &mut Screen::recorded(&Recorded::default())).await
         })
     }
 }
 
 /// What a command says and prints.
-fn told(work: impl FnOnce(&mut Screen) -> Result<()>) -> Result<String> {
-    let kept = Kept::default();
-    work(&mut Screen::kept(&kept)).map(|()| kept.text())
+fn messages(work: impl FnOnce(&mut Screen) -> Result<()>) -> Result<String> {
+    let recorded = Recorded::default();
+    work(&mut Screen::recorded(&recorded)).map(|()| recorded.text())
 }
 
 fn no_appfile() -> Failure {
@@ -251,5 +251,45 @@ fn invalid(failure: Failure) -> Fault {
     match refused(failure) {
         Fault::Refused(said) => Fault::Invalid(said),
         fault => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vela_apiserver::ApiServer;
+
+    use super::*;
+
+    #[test]
+    fn a_shared_machine_keeps_nothing_of_its_users() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let server = ApiServer::builder().build().unwrap();
+            let client = Client::new(server.service(), "default");
+            let text = str::to_owned;
+            let (system, types) = (text("vela-system"), text("vela-system"));
+            let machine = Machine { cluster: text("kind"), system, types, is_shared: true };
+            assert_eq!(machine.current(), Ok(None));
+            assert_eq!(machine.centers().await, Ok(Vec::new()));
+            assert_eq!(machine.capabilities().await, Ok(Vec::new()));
+            let center = NewCenter { name: text("team"), address: text("/types"), token: None };
+            for answer in [
+                machine.choose(&client, text("default")).await,
+                machine.configure_center(center).await,
+                machine.sync_center(text("team")).await,
+                machine.remove_center(text("team")).await,
+                machine.install(&client, text("team"), text("page")).await,
+            ] {
+                assert!(
+                    matches!(&answer, Err(Fault::Forbidden(why)) if why.contains("several users")),
+                    "{answer:?}"
+                );
+            }
+            // What only the cluster is asked for goes on, with the rights of the client.
+            let new = vela_console::Environment { name: text("shop"), namespace: text("shop-ns") };
+            let made = machine.init(&client, new).await.unwrap();
+            assert!(made.contains("Namespace: shop-ns (created)"), "{made}");
+            assert!(machine.delete(&client, text("shop")).await.unwrap().contains("is being deleted"));
+        });
     }
 }
