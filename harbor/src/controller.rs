@@ -126,7 +126,7 @@ impl Operator {
                 }
             });
         let settings = SETTINGS.iter().map(|kind| self.controller(kind, workers, Self::settings_reconciler));
-        parts.chain(settings).chain([self.config_maps()]).collect()
+        parts.chain(settings).chain([self.config_maps(), self.namespaces(workers)]).collect()
     }
 
     /// What is written as a ConfigMap, as it was before there were HarborConfigurations.
@@ -139,6 +139,20 @@ impl Operator {
         Controller::new("harbor-configuration-configmap", reconciler)
             .watches(&informer, settings::configuring)
             .owns(&self.configurations, "", "ConfigMap")
+    }
+
+    /// Namespaces that ask for a project of a Harbor.
+    fn namespaces(&self, workers: usize) -> Controller {
+        let [_, servers, bindings] =
+            SETTINGS.each_ref().map(|kind| self.cache.informer(Watch::full(resource(kind))));
+        let tools = settings::ProjectTools {
+            client: self.client.clone(),
+            cache: self.cache.clone(),
+            applier: self.applier.clone(),
+            policy: self.egress,
+            watches: DynamicWatches::new(self.client.clone(), &self.cache, &self.discovery, &[]),
+        };
+        settings::projects(tools, servers, bindings).workers(workers)
     }
 
     fn controller<R: Reconciler>(

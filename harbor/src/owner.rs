@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::field::Field;
 use crate::names::LONGEST_NAME;
 
-/// The kind whose objects are in no namespace.
-const WITHOUT_NAMESPACE: &str = "HarborServerConfiguration";
+/// The kinds whose objects are in no namespace.
+const WITHOUT_NAMESPACE: [&str; 2] = ["HarborServerConfiguration", "Namespace"];
 
-/// An object of goharbor.io.
+/// An object of goharbor.io, or a Namespace that asks for one.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Kind, namespace and name, for messages.
@@ -28,7 +28,7 @@ impl Owner {
     pub fn new(object: Value) -> Result<Self, Error> {
         let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
-        let is_namespaced = kind != WITHOUT_NAMESPACE;
+        let is_namespaced = !WITHOUT_NAMESPACE.contains(&kind.as_str());
         let described = match is_namespaced {
             true => format!("{kind} {namespace}/{name}"),
             false => format!("{kind} {name}"),

@@ -9,10 +9,12 @@ mod scenarios {
     mod cluster;
     mod conversion;
     mod figures;
+    mod harbor_api;
     mod images;
     mod mistakes;
     mod normalize;
     mod operator;
+    mod projects;
     mod recorded;
     mod recorded_mistakes;
     mod rolls;

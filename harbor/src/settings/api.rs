@@ -105,7 +105,8 @@ impl Server {
         EgressClient::with_tls(policy, LIMITS, &tls)
     }
 
-    async fn ask(
+    /// The answer to one request; `what` says in words what is asked for.
+    pub(super) async fn ask(
         &self,
         policy: EgressPolicy,
         method: Method,

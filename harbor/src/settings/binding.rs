@@ -78,7 +78,8 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     Ok(format!("ServiceAccount {} pulls images as {}", owner.spec("serviceAccount").text()?, robot.name))
 }
 
-fn robot_id(field: &Field<'_>) -> Result<u64, Error> {
+/// The number of a robot account.
+pub(super) fn robot_id(field: &Field<'_>) -> Result<u64, Error> {
     let id = field.text()?.parse().ok().filter(|id| *id > 0);
     Ok(id.ok_or_else(|| field.wrong("must be the number of a robot account, such as \"7\""))?)
 }

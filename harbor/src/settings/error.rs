@@ -1,6 +1,9 @@
 //! Why a server cannot be set up.
 
-use vela_runtime::{apply, dynamic_watch, egress};
+use vela_runtime::{Retry, apply, dynamic_watch, egress};
+
+/// Refusals of a server that another try may not meet: too slow, done by another one, too much at once.
+const PASSING: [u16; 3] = [408, 409, 429];
 
 /// Why a server cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +67,28 @@ pub(super) enum Error {
         /// The namespace.
         namespace: String,
     },
+    /// The server has no such project.
+    #[error(
+        "Harbor at {server} has no project {project}, or does not show it to this account: make it there, or name another in goharbor.io/project, or \"*\" for one that is made"
+    )]
+    NoProject {
+        /// Its address.
+        server: String,
+        /// The name of the project.
+        project: String,
+    },
+    /// The robot account is not there, or not for the project.
+    #[error(
+        "Harbor at {server} has no robot account {robot} with access to project {project}: give it access there, or put the number of one that has into goharbor.io/robot"
+    )]
+    NoAccess {
+        /// Its address.
+        server: String,
+        /// The number of the robot account.
+        robot: u64,
+        /// The name of the project.
+        project: String,
+    },
     /// The answer of the server is not understood.
     #[error("Harbor at {server} answered something else than {expected}: is it a Harbor of release 2?")]
     Answer {
@@ -81,6 +106,25 @@ impl Error {
             Self::Spec(_) | Self::Address { .. } | Self::Malformed(_) | Self::NotSelected { .. } => true,
             Self::Read(error) => matches!(error, dynamic_watch::Error::Missing { again: None, .. }),
             Self::Apply(error) => matches!(error, apply::Error::Foreign { .. }),
+            _ => false,
+        }
+    }
+
+    /// Does only help what is done at the server? Nothing wakes the reconcile then.
+    pub(super) fn is_of_server(&self) -> bool {
+        match self {
+            Self::NoProject { .. } | Self::NoAccess { .. } | Self::Answer { .. } => true,
+            Self::Refused { status, .. } => (400..500).contains(status) && !PASSING.contains(status),
+            _ => false,
+        }
+    }
+
+    /// Is it of the API server, and may pass by itself? To people it says nothing.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Client(error) => Retry::of(error).is_transient(),
+            Self::Read(error) => !matches!(error, dynamic_watch::Error::Missing { .. }),
+            Self::Apply(error) => error.is_transient(),
             _ => false,
         }
     }

@@ -9,6 +9,8 @@
 //! | `condition` | the HarborConfigurations of a HarborCluster → its condition ConfigurationReady |
 //! | `server` | HarborServerConfiguration → whether its server works and takes the account |
 //! | `rule` | the rules of a HarborServerConfiguration or of a ConfigMap → which images come from which project |
+//! | `namespace` | a namespace and all HarborServerConfigurations → the one that is for it |
+//! | `projects` | a namespace with the annotation `goharbor.io/project` → a project, a robot account, a PullSecretBinding |
 //! | `images` | a pod that is made → its images as projects of Harbors have them |
 //! | `selection` | HarborServerConfiguration and a namespace → whether it is for that namespace |
 //! | `binding` | PullSecretBinding → a robot account of a Harbor that a ServiceAccount pulls images with |
@@ -25,7 +27,9 @@ mod configuration;
 mod connection;
 mod error;
 mod images;
+mod namespace;
 mod outcome;
+mod projects;
 mod reads;
 mod reconciler;
 mod rule;
@@ -35,4 +39,5 @@ mod server;
 pub(crate) use condition::{clusters_of, condition};
 pub(crate) use config_map::{ConfigMapReconciler, Stores, configuring};
 pub(crate) use images::Rewriting;
+pub(crate) use projects::{Tools as ProjectTools, projects};
 pub(crate) use reconciler::SettingsReconciler;

@@ -68,7 +68,8 @@ fn expression(text: &str) -> Result<Regex, String> {
     })
 }
 
-fn is_project(name: &str) -> bool {
+/// May a project of a Harbor have this name?
+pub(super) fn is_project(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.bytes().next().is_some_and(is_letter)
         && name.bytes().all(|byte| is_letter(byte) || matches!(byte, b'.' | b'_' | b'-'))

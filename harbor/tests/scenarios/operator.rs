@@ -139,8 +139,17 @@ impl Cluster {
     }
 
     pub(crate) async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+        self.get_in(NAMESPACE, (api_version, kind, name)).await
+    }
+
+    /// An object of another namespace.
+    pub(crate) async fn get_in(
+        &self,
+        namespace: &str,
+        (api_version, kind, name): (&str, &str, &str),
+    ) -> Option<Value> {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();
-        let found = kind.api(self.client.clone(), NAMESPACE).get_opt(name).await.unwrap();
+        let found = kind.api(self.client.clone(), namespace).get_opt(name).await.unwrap();
         found.map(|object| serde_json::to_value(object).unwrap())
     }
 
@@ -154,10 +163,24 @@ impl Cluster {
         };
     }
 
+    /// Changes an object of another namespace.
+    pub(crate) async fn patch_in(
+        &self,
+        namespace: &str,
+        (api_version, kind): (&str, &str),
+        name: &str,
+        patch: Value,
+    ) {
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        let api = kind.api(self.client.clone(), namespace);
+        api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+
     pub(crate) async fn delete(&self, object: &DynamicObject) {
         let kind = self.discovery.resolve_object(object).await.unwrap();
         let name = object.metadata.name.as_deref().unwrap();
-        kind.api(self.client.clone(), NAMESPACE).delete(name, &DeleteParams::default()).await.unwrap();
+        let namespace = object.metadata.namespace.as_deref().unwrap_or(NAMESPACE);
+        kind.api(self.client.clone(), namespace).delete(name, &DeleteParams::default()).await.unwrap();
     }
 
     /// Waits until an object is as it should be.
@@ -172,14 +195,25 @@ impl Cluster {
         patience: Duration,
         is: impl Fn(&Value) -> bool,
     ) -> Value {
-        let (api_version, kind, name) = of;
+        self.until_in(NAMESPACE, of, patience, is).await
+    }
+
+    /// The same of an object of another namespace.
+    pub(crate) async fn until_in(
+        &self,
+        namespace: &str,
+        of: (&str, &str, &str),
+        patience: Duration,
+        is: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let (_, kind, name) = of;
         let began = Instant::now();
         loop {
-            let found = self.get(api_version, kind, name).await;
+            let found = self.get_in(namespace, of).await;
+            let last = found.as_ref().map(|object| object["status"].clone());
             if let Some(found) = found.filter(&is) {
                 return found;
             }
-            let last = self.get(api_version, kind, name).await.map(|object| object["status"].clone());
             assert!(began.elapsed() < patience, "{kind} {name} after {patience:?}: {last:?}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -187,10 +221,15 @@ impl Cluster {
 
     /// Waits until an event about an object says this.
     pub(crate) async fn event(&self, about: &str, words: &str) {
+        self.event_in(NAMESPACE, about, words).await;
+    }
+
+    /// The same in another namespace: events about what is in none are in `default`.
+    pub(crate) async fn event_in(&self, namespace: &str, about: &str, words: &str) {
         let kind = self.discovery.resolve("events.k8s.io/v1", "Event").await.unwrap();
         let began = Instant::now();
         loop {
-            let all = kind.api(self.client.clone(), NAMESPACE).list(&ListParams::default()).await.unwrap();
+            let all = kind.api(self.client.clone(), namespace).list(&ListParams::default()).await.unwrap();
             let is = |event: &DynamicObject| {
                 event.data["regarding"]["name"] == about
                     && event.data["note"].as_str().is_some_and(|note| note.contains(words))

@@ -1,139 +1,11 @@
 //! What sets up a Harbor that runs, against a server in the test that plays the API of a Harbor.
 
-use std::sync::{Arc, Mutex};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
+use super::harbor_api::{Harbor, access, secret, server, setting};
 use super::operator::{Cluster, GOHARBOR, NAMESPACE};
-
-/// Bytes of a request at most.
-const REQUEST_AT_MOST: usize = 64 * 1024;
-
-/// A request as it came: its first line, its login, its body.
-#[derive(Clone, Debug, PartialEq)]
-struct Asked {
-    line: String,
-    login: String,
-    body: Value,
-}
-
-/// A server that takes everything and remembers it.
-struct Harbor {
-    port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
-}
-
-impl Harbor {
-    async fn begin() -> Self {
-        Self::with(None).await
-    }
-
-    /// The same over TLS, with a certificate that no authority signed.
-    async fn with_own_certificate() -> Self {
-        let made = rcgen::generate_simple_self_signed(["harbor.example".to_owned()]).unwrap();
-        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .unwrap();
-        Self::with(Some(TlsAcceptor::from(Arc::new(config)))).await
-    }
-
-    async fn with(tls: Option<TlsAcceptor>) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let seen = asked.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let answered = match &tls {
-                    None => answer(stream).await,
-                    Some(tls) => match tls.accept(stream).await {
-                        Ok(stream) => answer(stream).await,
-                        Err(_) => None,
-                    },
-                };
-                if let Some(request) = answered {
-                    seen.lock().unwrap().push(request);
-                }
-            }
-        });
-        Self { port, asked }
-    }
-
-    fn asked(&self, beginning: &str) -> Vec<Asked> {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|asked| asked.line.starts_with(beginning)).cloned().collect()
-    }
-}
-
-/// Reads one request and answers with a robot account.
-async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Option<Asked> {
-    let mut read = Vec::new();
-    let (head, length) = loop {
-        if read.len() > REQUEST_AT_MOST || stream.read_buf(&mut read).await.ok()? == 0 {
-            return None;
-        }
-        let text = String::from_utf8_lossy(&read).into_owned();
-        let Some((head, _)) = text.split_once("\r\n\r\n") else { continue };
-        let length = header(head, "content-length").and_then(|text| text.parse().ok()).unwrap_or(0_usize);
-        if read.len() >= head.len() + 4 + length {
-            break (head.to_owned(), length);
-        }
-    };
-    let body = &read[head.len() + 4..head.len() + 4 + length];
-    let line = head.lines().next()?;
-    let (status, answered) = if line.contains("/health ") && line.contains("/sick/") {
-        let components =
-            json!([{"name": "core", "status": "healthy"}, {"name": "redis", "status": "unhealthy"}]);
-        ("200 OK", json!({"status": "unhealthy", "components": components}))
-    } else if line.contains("/health ") {
-        ("200 OK", json!({"status": "healthy"}))
-    } else if line.contains("/users/current ") && line.contains("/closed/") {
-        ("401 Unauthorized", json!({"errors": [{"code": "UNAUTHORIZED"}]}))
-    } else if line.contains("/users/current ") && line.contains("/robots-only/") {
-        ("412 Precondition Failed", json!({"errors": [{"code": "PRECONDITION"}]}))
-    } else {
-        ("200 OK", json!({"id": 7, "name": "robot$lib+pull"}))
-    };
-    let robot = answered.to_string();
-    let said = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{robot}",
-        robot.len()
-    );
-    stream.write_all(said.as_bytes()).await.ok()?;
-    let login = header(&head, "authorization")?.trim_start_matches("Basic ").to_owned();
-    Some(Asked {
-        line: line.to_owned(),
-        login: String::from_utf8(STANDARD.decode(login).ok()?).ok()?,
-        body: serde_json::from_slice(body).unwrap_or_default(),
-    })
-}
-
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        key.eq_ignore_ascii_case(name).then(|| value.trim())
-    })
-}
-
-fn secret(name: &str, texts: Value) -> Value {
-    let metadata = json!({"name": name, "namespace": NAMESPACE});
-    json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": texts})
-}
-
-fn setting(kind: &str, name: &str, spec: Value) -> Value {
-    let metadata = json!({"name": name, "namespace": NAMESPACE});
-    json!({"apiVersion": GOHARBOR, "kind": kind, "metadata": metadata, "spec": spec})
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_reaches_the_harbor_with_its_secrets() {
@@ -199,22 +71,6 @@ async fn a_binding_gives_a_robot_to_a_service_account() {
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0].body["secret"], login["password"]);
     assert_eq!(asked[0].login, "admin:pass");
-}
-
-/// A HarborServerConfiguration of the server of the test at this path.
-fn server(harbor: &Harbor, name: &str, path: &str, more: &Value) -> Value {
-    // The schema takes no port behind a number, so the address has a path that ends in one.
-    let url = format!("http://127.0.0.1:{}/{path}/127.0.0.1", harbor.port);
-    let credential = json!({"namespace": NAMESPACE, "accessSecretRef": "access"});
-    let mut spec = json!({"serverURL": url, "version": "2.5.1", "accessCredential": credential});
-    for (field, value) in more.as_object().into_iter().flatten() {
-        spec[field] = value.clone();
-    }
-    json!({"apiVersion": GOHARBOR, "kind": "HarborServerConfiguration", "metadata": {"name": name}, "spec": spec})
-}
-
-fn access() -> Value {
-    secret("access", json!({"accessKey": "admin", "accessSecret": "pass"}))
 }
 
 #[tokio::test(flavor = "multi_thread")]

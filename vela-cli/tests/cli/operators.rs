@@ -144,6 +144,25 @@ fn an_operator_listens_where_its_services_lead() {
 }
 
 #[test]
+fn the_harbor_operator_has_the_rights_to_bind_projects() {
+    let person = Person::new();
+    let all = documents(&person.types(&["install", "--print", "--harbor"]).ok().out);
+    let rules = find(&all, "ClusterRole", "vela-harbor")["rules"].as_array().unwrap();
+    let verbs = |group: &str, resource: &str| {
+        let of = rules.iter().filter(|rule| {
+            texts(&rule["apiGroups"]).contains(&group) && texts(&rule["resources"]).contains(&resource)
+        });
+        of.flat_map(|rule| texts(&rule["verbs"])).collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(verbs("", "namespaces"), "get,list,watch,patch");
+    assert_eq!(verbs("", "serviceaccounts"), "get,list,watch,patch");
+    assert_eq!(verbs("goharbor.io", "pullsecretbindings"), "get,list,watch,create,patch,delete");
+    assert_eq!(verbs("goharbor.io", "harborserverconfigurations"), "get,list,watch");
+    // What a namespace or a ConfigMap lacks is said by events, which are written in this group.
+    assert_eq!(verbs("events.k8s.io", "events"), "create,patch");
+}
+
+#[test]
 fn applications_may_make_the_kinds_of_installed_operators() {
     let person = Person::new();
     let print = |more: &[&str]| {

@@ -1,18 +1,15 @@
 //! A namespace, its ConfigMap and all HarborServerConfigurations → the rules that hold for its pods, the first one first. Pure.
 
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
 
 use super::super::connection;
 use super::super::error::Error;
+use super::super::namespace::{self, SERVER, annotation, annotations_of, described_server, name_of};
 use super::super::rule::{self, Rule};
-use super::super::selection;
 use crate::field::Field;
 
 /// The annotation of a namespace that names a ConfigMap with rules for its pods alone.
 pub(super) const RULES: &str = "goharbor.io/rewriting-rules";
-/// The annotation of a namespace that names its HarborServerConfiguration in place of the default.
-const SERVER: &str = "goharbor.io/harbor";
 
 /// What has a say.
 pub(super) struct Facts {
@@ -36,12 +33,6 @@ pub(super) struct ServerRule {
 pub(super) struct Choice {
     pub(super) rules: Vec<ServerRule>,
     pub(super) errors: Vec<String>,
-}
-
-/// The value of an annotation of a namespace.
-pub(super) fn annotation<'a>(namespace: &'a DynamicObject, name: &str) -> Option<&'a str> {
-    let annotations = namespace.metadata.annotations.as_ref()?;
-    annotations.get(name).map(String::as_str).filter(|value| !value.is_empty())
 }
 
 /// Rules of the ConfigMap come before those of the Harbor that it names, and these before those of the namespace's own or the default Harbor.
@@ -92,7 +83,8 @@ fn own(facts: &Facts) -> Result<Option<Own<'_>>, Error> {
     let by_namespace = annotation(&facts.namespace, SERVER).map(|name| (annotations.get(SERVER), name));
     match by_map.filter(|(_, name)| !name.is_empty()).or(by_namespace) {
         Some((field, name)) => {
-            let rules = of_server(named(facts, &field, name)?, rules)?;
+            let server = namespace::named(&facts.namespace, &facts.servers, &field, name)?;
+            let rules = of_server(server, rules)?;
             Ok(Some(Own { rules, server: Some(name) }))
         }
         None if rules.is_empty() => Ok(Some(Own::default())),
@@ -105,46 +97,11 @@ fn own(facts: &Facts) -> Result<Option<Own<'_>>, Error> {
 
 /// The rules of the Harbor that the namespace names, else of the default, unless that is `used` already.
 fn general(facts: &Facts, used: Option<&str>) -> Result<Vec<ServerRule>, Error> {
-    let server = match annotation(&facts.namespace, SERVER) {
-        Some(name) => {
-            let (described, annotations) = annotations_of(&facts.namespace);
-            let annotations = Field::new(&described, "metadata.annotations", &annotations);
-            Some(named(facts, &annotations.get(SERVER), name)?)
-        }
-        None => match selection::default_of(&facts.servers) {
-            // A default may be for some namespaces only.
-            Some(server) if !selects(server, &facts.namespace)? => None,
-            server => server,
-        },
-    };
+    let server = namespace::server_of(&facts.namespace, &facts.servers)?;
     match server.filter(|server| used != Some(name_of(server))) {
         Some(server) => of_server(server, Vec::new()),
         None => Ok(Vec::new()),
     }
-}
-
-/// The HarborServerConfiguration that a field names, which must be for the namespace.
-fn named<'a>(facts: &'a Facts, field: &Field<'_>, name: &str) -> Result<&'a DynamicObject, Error> {
-    let found = facts.servers.iter().find(|server| name_of(server) == name).ok_or_else(|| {
-        field.wrong(format!(
-            "names HarborServerConfiguration {name}, which does not exist: create it, or name another"
-        ))
-    })?;
-    match selects(found, &facts.namespace)? {
-        true => Ok(found),
-        false => Err(Error::NotSelected {
-            configuration: name.to_owned(),
-            namespace: name_of(&facts.namespace).to_owned(),
-        }),
-    }
-}
-
-fn selects(server: &DynamicObject, namespace: &DynamicObject) -> Result<bool, Error> {
-    let described = described_server(server);
-    let selector =
-        Field::new(&described, "spec.namespaceSelector", &server.data["spec"]["namespaceSelector"]);
-    let labels = namespace.metadata.labels.clone().unwrap_or_default();
-    Ok(selection::selects(&selector, &labels)?)
 }
 
 /// These rules and then its own, each with its address.
@@ -156,21 +113,10 @@ fn of_server(server: &DynamicObject, mut rules: Vec<Rule>) -> Result<Vec<ServerR
     Ok(rules.into_iter().map(|rule| ServerRule { server: server.clone(), rule }).collect())
 }
 
-fn described_server(server: &DynamicObject) -> String {
-    format!("HarborServerConfiguration {}", name_of(server))
-}
-
-/// How a namespace is named in errors, and its annotations.
-fn annotations_of(namespace: &DynamicObject) -> (String, Value) {
-    (format!("Namespace {}", name_of(namespace)), json!(namespace.metadata.annotations))
-}
-
-fn name_of(object: &DynamicObject) -> &str {
-    object.metadata.name.as_deref().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn object(value: Value) -> DynamicObject {

@@ -5,6 +5,7 @@ use vela_crds::goharbor_io::{GROUP, VERSION};
 use vela_runtime::Api;
 use vela_runtime::webhook::{Admission, AdmissionReview, Reply};
 
+use super::super::namespace;
 use super::choice::{self, Choice, Facts};
 use super::rewrite::{Rewritten, rewrite};
 
@@ -71,7 +72,7 @@ impl Rewriting {
         let namespaces: Api<DynamicObject> =
             Api::all_with(self.client.clone(), &resource("", "v1", "Namespace"));
         let Some(found) = namespaces.get_opt(namespace).await? else { return Ok(None) };
-        let map = match choice::annotation(&found, choice::RULES) {
+        let map = match namespace::annotation(&found, choice::RULES) {
             Some(name) => {
                 let kind = resource("", "v1", "ConfigMap");
                 let maps: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &kind);

@@ -37,9 +37,9 @@ pub(crate) const HARBOR: Operator = Operator {
             ],
             READ_MAKE,
         ),
-        rule("goharbor.io", &["harborclusters", "harborserverconfigurations", "pullsecretbindings"], READ),
-        // A ConfigMap with settings becomes one.
-        rule("goharbor.io", &["harborconfigurations"], READ_MAKE),
+        rule("goharbor.io", &["harborclusters", "harborserverconfigurations"], READ),
+        // A ConfigMap with settings becomes the one, a namespace that asks for a project gets the other.
+        rule("goharbor.io", &["harborconfigurations", "pullsecretbindings"], READ_MAKE),
         rule(
             "goharbor.io",
             &[
@@ -80,9 +80,9 @@ pub(crate) const HARBOR: Operator = Operator {
             ],
             &["update"],
         ),
-        // A HarborServerConfiguration may be for some of them only.
-        rule("", &["namespaces"], READ),
-        rule("", &["events"], &["create", "patch"]),
+        // A HarborServerConfiguration may be for some of them only; what was made for one is written into its annotations.
+        rule("", &["namespaces"], &["get", "list", "watch", "patch"]),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
         rule("", &["services", "configmaps", "secrets"], READ_MAKE),
         // A PullSecretBinding names its Secret there.
         rule("", &["serviceaccounts"], &["get", "list", "watch", "patch"]),
