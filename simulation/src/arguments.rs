@@ -1,7 +1,7 @@
 //! The arguments of the simulation.
 
-use crate::model::Form;
 use crate::sabotage::Sabotage;
+use crate::subject::Subject;
 
 /// Which schedules to run, and how.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct Arguments {
     pub seconds: u64,
     /// Break the controllers on purpose.
     pub sabotage: Option<Sabotage>,
-    /// Only schedules in which people write this form; rollouts have schedules of their own.
-    pub form: Option<Form>,
+    /// Only schedules about this; applications of two forms, where nothing is said.
+    pub subject: Option<Subject>,
 }
 
 impl Default for Arguments {
@@ -34,7 +34,7 @@ impl Default for Arguments {
             keep_going: false,
             seconds: u64::MAX,
             sabotage: None,
-            form: None,
+            subject: None,
         }
     }
 }

@@ -14,12 +14,12 @@ mod cluster;
 mod comparison;
 mod draws;
 mod egress;
-#[cfg(test)]
 mod harbor;
 mod known;
 mod model;
 mod network;
 mod new_events;
+mod outcome;
 mod outside;
 mod report;
 mod rollout;
@@ -29,6 +29,7 @@ mod schedule;
 mod search;
 mod settle;
 mod shrink;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod user;
@@ -41,7 +42,10 @@ pub use self::arguments::Arguments;
 pub use self::model::Form;
 pub use self::report::Report;
 pub use self::sabotage::Sabotage;
+pub use self::subject::Subject;
 use crate::checkpoints::Checkpoints;
+use crate::run::Applications;
+use crate::subject::Schedules;
 
 /// Runs the schedules that are asked for; the first that breaks a promise ends it, unless it shall keep going.
 ///
@@ -50,9 +54,22 @@ use crate::checkpoints::Checkpoints;
 /// The cluster with which schedules begin could not be prepared, or a thread broke.
 pub fn run(arguments: &Arguments) -> Result<Report, String> {
     let began = Instant::now();
-    let checkpoints = Checkpoints::prepare(arguments.form)?;
-    let total = search::search(arguments, &checkpoints)?;
+    let sabotage = arguments.sabotage;
+    let form = match arguments.subject {
+        Some(Subject::Harbor) => {
+            let checkpoints = harbor::Checkpoints::prepare()?;
+            return report(arguments, &harbor::Harbors { checkpoints: &checkpoints, sabotage }, began);
+        }
+        Some(Subject::Application(form)) => Some(form),
+        None => None,
+    };
+    let checkpoints = Checkpoints::prepare(form)?;
+    report(arguments, &Applications { checkpoints: &checkpoints, form, sabotage }, began)
+}
+
+fn report<S: Schedules>(arguments: &Arguments, schedules: &S, began: Instant) -> Result<Report, String> {
+    let total = search::search(arguments, schedules)?;
     let seconds = began.elapsed().as_secs_f64();
-    let outcome = search::judge(&total, arguments, &checkpoints);
+    let outcome = search::judge(&total, arguments, schedules);
     Ok(Report { total, threads: arguments.threads, seconds, outcome })
 }

@@ -47,9 +47,7 @@ impl FromStr for Form {
             "rollout" => Ok(Self::Rollout),
             "rollout-seed" => Ok(Self::RolloutSeed),
             "workflow" => Ok(Self::Workflow),
-            _ => {
-                Err("the forms are application, configuration, rollout, rollout-seed and workflow".to_owned())
-            }
+            _ => Err("the forms are application, configuration, rollout, rollout-seed, workflow".to_owned()),
         }
     }
 }

@@ -7,10 +7,15 @@ use vela_embedded::virtual_time;
 
 use crate::checkpoints::Checkpoints;
 use crate::draws::Draws;
+use crate::model::Form;
 use crate::network::{Lost, Pending};
+use crate::outcome::Outcome;
 use crate::rollout;
+use crate::sabotage::Sabotage;
 use crate::schedule::{Options, Schedule};
 use crate::settle;
+use crate::subject::Schedules;
+use crate::user::User;
 use crate::violation::Violation;
 
 /// Steps before peace is made, at most.
@@ -27,18 +32,34 @@ pub(crate) struct Baselines {
     rollouts: rollout::EndStates,
 }
 
-/// How a schedule ended.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) violation: Option<Violation>,
-    pub(crate) steps: usize,
-    pub(crate) requests: u64,
-    pub(crate) decisions: usize,
-    /// Real time of making the cluster, of the steps and of the end.
-    pub(crate) times: [Duration; 3],
-    /// A hash of everything that happened: equal for equal seeds.
-    pub(crate) fingerprint: u64,
-    pub(crate) trace: Vec<String>,
+/// Schedules of applications, from these checkpoints.
+pub(crate) struct Applications<'a> {
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) form: Option<Form>,
+    pub(crate) sabotage: Option<Sabotage>,
+}
+
+impl Schedules for Applications<'_> {
+    type Baselines = Baselines;
+
+    fn has(&self, seed: u64) -> bool {
+        let drawn = self.form.filter(|form| form.is_drawn());
+        drawn.is_none_or(|form| User::new(&mut Draws::new(seed)).form == form)
+    }
+
+    fn run(&self, draws: Draws, keep_trace: bool, baselines: &mut Baselines) -> Outcome {
+        let options = Options { form: self.form, sabotage: self.sabotage, trace: keep_trace };
+        run(self.checkpoints, draws, &options, baselines)
+    }
+
+    fn words(&self) -> &'static str {
+        match self.form {
+            Some(Form::Rollout) => " --form rollout",
+            Some(Form::RolloutSeed) => " --form rollout-seed",
+            Some(Form::Workflow) => " --form workflow",
+            _ => "",
+        }
+    }
 }
 
 /// Run one schedule to its end, on this thread.
@@ -73,10 +94,7 @@ pub(crate) fn run(
             trace: schedule.trace,
         }
     });
-    ran.unwrap_or_else(|error| Outcome {
-        violation: Some(Violation::new("runtime", error.to_string())),
-        ..Outcome::default()
-    })
+    ran.unwrap_or_else(Outcome::broken)
 }
 
 impl Schedule {

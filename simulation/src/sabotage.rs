@@ -46,10 +46,18 @@ pub enum Sabotage {
     OnlySays,
     /// The values of workflows, and what they remember of their calls, are only said to be stored.
     ForgetsCalls,
+    /// Children of a Harbor do not name their owner.
+    NoOwner,
+    /// Lists of Harbors, and the look at one before a deletion, do not show that a part is wanted.
+    OverlooksParts,
+    /// The contents of secrets are not seen, so that they are made again.
+    ForgetsSecrets,
+    /// Certificates look issued as soon as they are asked for.
+    Impatient,
 }
 
 impl Sabotage {
-    const ALL: [(&'static str, Self); 16] = [
+    const ALL: [(&'static str, Self); 20] = [
         ("unproved", Self::Unproved),
         ("stale-look", Self::StaleLook),
         ("no-precondition", Self::NoPrecondition),
@@ -66,6 +74,10 @@ impl Sabotage {
         ("skips-suspension", Self::SkipsSuspension),
         ("only-says", Self::OnlySays),
         ("forgets-calls", Self::ForgetsCalls),
+        ("no-owner", Self::NoOwner),
+        ("overlooks-parts", Self::OverlooksParts),
+        ("forgets-secrets", Self::ForgetsSecrets),
+        ("impatient", Self::Impatient),
     ];
 }
 

@@ -8,6 +8,7 @@ use crate::cluster::SimulatedCluster;
 use crate::draws::Draws;
 use crate::model::Form;
 use crate::network::{Performed, is_read_of_many};
+use crate::outcome::Outcome;
 use crate::rollout::{RolloutChecker, RolloutUser};
 use crate::sabotage::Sabotage;
 use crate::user::User;
@@ -152,9 +153,7 @@ impl Schedule {
     /// Remembers that this happened: in the fingerprint, and in words where a person will read them.
     pub(crate) fn note(&mut self, words: impl FnOnce() -> String) {
         let words = words();
-        for byte in words.bytes() {
-            self.fingerprint = (self.fingerprint ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.fingerprint = Outcome::fingerprint(self.fingerprint, &words);
         if self.keep_trace {
             self.trace.push(words);
         }

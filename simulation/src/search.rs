@@ -6,13 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::checkpoints::Checkpoints;
 use crate::draws::Draws;
 use crate::known;
-use crate::run::{Baselines, run};
-use crate::schedule::Options;
 use crate::shrink::explain;
-use crate::user::User;
+use crate::subject::Schedules;
 
 /// All schedules together.
 #[derive(Debug, Default)]
@@ -35,32 +32,24 @@ pub(crate) struct Total {
 }
 
 /// Run the seeds on all threads; the first failing seed ends it.
-pub(crate) fn search(arguments: &Arguments, checkpoints: &Checkpoints) -> Result<Total, String> {
+pub(crate) fn search<S: Schedules>(arguments: &Arguments, schedules: &S) -> Result<Total, String> {
     let next = AtomicU64::new(arguments.first);
     let (stop, began) = (AtomicBool::new(false), Instant::now());
     let total = Mutex::new(Total::default());
     let outcome: Result<Vec<()>, String> = std::thread::scope(|scope| {
         let worker = || -> Result<(), String> {
-            let mut baselines = Baselines::default();
-            let options = Options {
-                form: arguments.form,
-                sabotage: arguments.sabotage,
-                trace: arguments.verbose && arguments.seeds == 1,
-            };
+            let mut baselines = S::Baselines::default();
+            let keep_trace = arguments.verbose && arguments.seeds == 1;
             loop {
                 let seed = next.fetch_add(1, Ordering::SeqCst);
                 let late = began.elapsed().as_secs() >= arguments.seconds;
                 if seed >= arguments.first + arguments.seeds || late || stop.load(Ordering::SeqCst) {
                     return Ok(());
                 }
-                let draws = Draws::new(seed);
-                if arguments
-                    .form
-                    .is_some_and(|form| form.is_drawn() && User::new(&mut draws.clone()).form != form)
-                {
+                if !schedules.has(seed) {
                     continue;
                 }
-                let outcome = run(checkpoints, draws, &options, &mut baselines);
+                let outcome = schedules.run(Draws::new(seed), keep_trace, &mut baselines);
                 let mut total = total.lock().map_err(|error| error.to_string())?;
                 total.trace.extend(outcome.trace);
                 total.schedules += 1;
@@ -91,9 +80,9 @@ pub(crate) fn search(arguments: &Arguments, checkpoints: &Checkpoints) -> Result
 }
 
 /// A broken promise that is not known is an error, and so is a known one that is kept.
-pub(crate) fn judge(total: &Total, arguments: &Arguments, checkpoints: &Checkpoints) -> Result<(), String> {
+pub(crate) fn judge<S: Schedules>(total: &Total, arguments: &Arguments, schedules: &S) -> Result<(), String> {
     match (total.failed, total.mended.is_empty()) {
-        (Some(seed), _) => Err(explain(seed, arguments, checkpoints)),
+        (Some(seed), _) => Err(explain(seed, arguments.verbose, schedules)),
         (None, false) => {
             Err(format!("seeds {:?} keep their promises: take them out of known.rs", total.mended))
         }

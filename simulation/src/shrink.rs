@@ -2,23 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::arguments::Arguments;
-use crate::checkpoints::Checkpoints;
 use crate::draws::Draws;
-use crate::model::Form;
-use crate::run::{Baselines, Outcome, run};
-use crate::schedule::Options;
+use crate::outcome::Outcome;
+use crate::subject::Schedules;
 
 /// Runs spent at most on making a failing schedule smaller.
 const SHRINK_RUNS: usize = 400;
 
-/// The smallest schedule that fails the same way, step by step.
-pub(crate) fn explain(seed: u64, arguments: &Arguments, checkpoints: &Checkpoints) -> String {
-    let mut baselines = Baselines::default();
-    let options = Options { form: arguments.form, sabotage: arguments.sabotage, trace: true };
+/// The smallest schedule that fails the same way, step by step; the whole one where everything is asked for.
+pub(crate) fn explain<S: Schedules>(seed: u64, is_verbose: bool, schedules: &S) -> String {
+    let mut baselines = S::Baselines::default();
     let mut again = |calm: &BTreeSet<usize>, from: usize| {
         let draws = Draws::new(seed).calmed(calm.clone(), from);
-        run(checkpoints, draws, &options, &mut baselines)
+        schedules.run(draws, true, &mut baselines)
     };
     let first = again(&BTreeSet::new(), usize::MAX);
     let Some(violation) = first.violation.clone() else {
@@ -27,7 +23,7 @@ pub(crate) fn explain(seed: u64, arguments: &Arguments, checkpoints: &Checkpoint
         );
     };
     let (smallest, runs) = shrink(&first, violation.promise, &mut again);
-    let shown = if arguments.verbose { &first } else { &smallest };
+    let shown = if is_verbose { &first } else { &smallest };
     let violation = shown.violation.clone().unwrap_or(violation);
     format!(
         "seed {seed} breaks the promise {:?}: {}\n{} steps, {} after {runs} runs of shrinking:\n{}\n\
@@ -37,12 +33,7 @@ pub(crate) fn explain(seed: u64, arguments: &Arguments, checkpoints: &Checkpoint
         first.steps,
         smallest.steps,
         shown.trace.join("\n"),
-        match arguments.form {
-            Some(Form::Rollout) => " --form rollout",
-            Some(Form::RolloutSeed) => " --form rollout-seed",
-            Some(Form::Workflow) => " --form workflow",
-            _ => "",
-        },
+        schedules.words(),
     )
 }
 

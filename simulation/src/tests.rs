@@ -6,10 +6,11 @@ use crate::arguments::Arguments;
 use crate::checkpoints::Checkpoints;
 use crate::draws::Draws;
 use crate::model::Form;
-use crate::run::{Baselines, Outcome, run};
+use crate::outcome::Outcome;
+use crate::run::{Applications, Baselines, run};
 use crate::sabotage::Sabotage;
 use crate::schedule::Options;
-use crate::search::{judge, search};
+use crate::search::{Total, judge, search};
 
 /// Seeds of an ordinary test run; `.ci/run` spends more time on it.
 const SEEDS: u64 = 24;
@@ -26,6 +27,17 @@ fn arguments(seeds: u64) -> Arguments {
     Arguments { seeds, keep_going: true, ..Arguments::default() }
 }
 
+/// What all seeds came to; without a sabotage, each of them keeps its promises.
+fn searched(arguments: &Arguments, form: Option<Form>, checkpoints: &Checkpoints) -> Total {
+    let schedules = Applications { checkpoints, form, sabotage: arguments.sabotage };
+    let total = search(arguments, &schedules).unwrap();
+    if arguments.sabotage.is_none() {
+        assert_eq!(total.schedules, arguments.seeds);
+        judge(&total, arguments, &schedules).unwrap();
+    }
+    total
+}
+
 fn traced(seed: u64, sabotage: Option<Sabotage>) -> Outcome {
     let options = Options { form: None, sabotage, trace: true };
     run(&CHECKPOINTS, Draws::new(seed), &options, &mut Baselines::default())
@@ -33,35 +45,23 @@ fn traced(seed: u64, sabotage: Option<Sabotage>) -> Outcome {
 
 #[test]
 fn the_controllers_keep_their_promises() {
-    let arguments = arguments(SEEDS);
-    let total = search(&arguments, &CHECKPOINTS).unwrap();
-    assert_eq!(total.schedules, SEEDS);
-    judge(&total, &arguments, &CHECKPOINTS).unwrap();
+    searched(&arguments(SEEDS), None, &CHECKPOINTS);
 }
 
 #[test]
 fn the_controllers_keep_their_promises_to_rollouts() {
-    let arguments = Arguments { form: Some(Form::Rollout), ..arguments(ROLLOUT_SEEDS) };
-    let total = search(&arguments, &ROLLOUTS).unwrap();
-    assert_eq!(total.schedules, ROLLOUT_SEEDS);
-    judge(&total, &arguments, &ROLLOUTS).unwrap();
+    searched(&arguments(ROLLOUT_SEEDS), Some(Form::Rollout), &ROLLOUTS);
 }
 
 #[test]
 fn the_controllers_keep_promises_to_rollouts_of_early_2021() {
-    let arguments = Arguments { form: Some(Form::RolloutSeed), ..arguments(ROLLOUT_SEEDS) };
     let checkpoints = Checkpoints::prepare(Some(Form::RolloutSeed)).unwrap();
-    let total = search(&arguments, &checkpoints).unwrap();
-    assert_eq!(total.schedules, ROLLOUT_SEEDS);
-    judge(&total, &arguments, &checkpoints).unwrap();
+    searched(&arguments(ROLLOUT_SEEDS), Some(Form::RolloutSeed), &checkpoints);
 }
 
 #[test]
 fn the_controllers_keep_their_promises_to_workflows() {
-    let arguments = Arguments { form: Some(Form::Workflow), ..arguments(SEEDS) };
-    let total = search(&arguments, &CHECKPOINTS).unwrap();
-    assert_eq!(total.schedules, SEEDS);
-    judge(&total, &arguments, &CHECKPOINTS).unwrap();
+    searched(&arguments(SEEDS), Some(Form::Workflow), &CHECKPOINTS);
 }
 
 #[test]
@@ -73,10 +73,9 @@ fn workflows_that_are_broken_on_purpose_are_found() {
     ];
     for (sabotage, promise, first) in found {
         // The first one that is found ends the search.
-        let (form, keep_going) = (Some(Form::Workflow), false);
-        let arguments =
-            Arguments { sabotage: Some(sabotage), form, first, keep_going, threads: 1, ..arguments(SEEDS) };
-        let total = search(&arguments, &CHECKPOINTS).unwrap();
+        let (sabotage, keep_going) = (Some(sabotage), false);
+        let arguments = Arguments { sabotage, first, keep_going, threads: 1, ..arguments(SEEDS) };
+        let total = searched(&arguments, Some(Form::Workflow), &CHECKPOINTS);
         assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
     }
 }
@@ -106,10 +105,9 @@ fn rollouts_that_are_broken_on_purpose_are_found() {
     ];
     for (sabotage, promise, first) in found {
         // The first one that is found ends the search.
-        let (form, keep_going) = (Some(Form::Rollout), false);
-        let arguments =
-            Arguments { sabotage: Some(sabotage), form, first, keep_going, threads: 1, ..arguments(40) };
-        let total = search(&arguments, &ROLLOUTS).unwrap();
+        let (sabotage, keep_going) = (Some(sabotage), false);
+        let arguments = Arguments { sabotage, first, keep_going, threads: 1, ..arguments(40) };
+        let total = searched(&arguments, Some(Form::Rollout), &ROLLOUTS);
         assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
     }
 }
@@ -139,7 +137,7 @@ fn what_is_broken_on_purpose_is_found() {
     ];
     for (sabotage, promise, first, seeds) in found {
         let arguments = Arguments { sabotage: Some(sabotage), first, ..arguments(seeds) };
-        let total = search(&arguments, &CHECKPOINTS).unwrap();
+        let total = searched(&arguments, None, &CHECKPOINTS);
         assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
     }
 }

@@ -112,9 +112,15 @@ mod tests {
             steps(minutes, seed).unwrap().iter().map(Step::command).collect()
         };
         let night = words(100, 2_000_000_000);
-        let form = "simulate --form workflow --first 2000000000 --seeds 100000 --seconds 480 --keep-going";
+        let form = "simulate --form workflow --first 2000000000 --seeds 100000 --seconds 400 --keep-going";
         assert!(night.iter().any(|words| words.contains(form)), "{night:#?}");
-        assert!(words(50, 1).iter().any(|words| words.contains("--seconds 80")), "{:#?}", words(50, 1));
+        assert!(
+            words(50, 1)
+                .iter()
+                .any(|words| words.contains("--form harbor --first 1 --seeds 100000 --seconds 66")),
+            "{:#?}",
+            words(50, 1)
+        );
         let days = of_today().unwrap();
         assert!(days > 20_000 * SEEDS_OF_A_DAY && days.is_multiple_of(SEEDS_OF_A_DAY), "{days}");
     }

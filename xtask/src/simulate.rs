@@ -1,6 +1,6 @@
 //! Starts the deterministic simulation of the controllers, in the room `simulation`.
 
-use vela_simulation::{Arguments, Form, Sabotage};
+use vela_simulation::{Arguments, Sabotage, Subject};
 
 /// Which schedules to run.
 #[derive(clap::Args)]
@@ -17,9 +17,9 @@ pub(crate) struct Options {
     /// Begin no schedule after so long
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Only this form: application, configuration, rollout, rollout-seed or workflow
+    /// Only this form: application, configuration, rollout, rollout-seed, workflow or harbor
     #[arg(long)]
-    form: Option<Form>,
+    form: Option<Subject>,
     /// How many schedules run at the same time [default: one for each processor]
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
@@ -45,7 +45,7 @@ impl Options {
             keep_going: self.keep_going,
             seconds: self.seconds.unwrap_or(usual.seconds),
             sabotage: self.sabotage,
-            form: self.form,
+            subject: self.form,
         }
     }
 }

@@ -8,68 +8,23 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use vela_apiserver::ApiServer;
 use vela_apiserver::store::Store;
-use vela_apiserver::{ApiServer, Clock};
-use vela_embedded::virtual_time::{self, EPOCH};
-use vela_embedded::{Checkpoint, EmbeddedCluster, STEP, objects, send};
+use vela_embedded::{Checkpoint, EmbeddedCluster, STEP};
 use vela_harbor::controller::Operator;
 use vela_harbor::parts::Settings;
 use vela_runtime::{Cache, Manager};
 
-use super::end;
-use super::model::{self, CERTIFICATES, NAMESPACE, Wish};
-use super::sabotage::{HarborSabotage, SabotagedService};
+use super::model::{self, CERTIFICATES, NAMESPACE};
+use super::sabotage::SabotagedService;
 use crate::network::{Network, NetworkService, Process};
+use crate::sabotage::Sabotage;
 
 /// Objects of one kind that are reconciled at the same time.
 const WORKERS: usize = 2;
-/// Turns in which the workload controllers have made what every namespace has.
-const TURNS_BEFORE: usize = 10;
-
-/// Where schedules begin.
-pub(super) struct Checkpoints {
-    /// What stands beside a Harbor.
-    pub(super) fresh: Checkpoint,
-    /// A Harbor that has settled, with its secrets.
-    pub(super) settled: Checkpoint,
-}
-
-impl Checkpoints {
-    pub(super) fn prepare() -> Self {
-        let fresh = fresh();
-        let settled = virtual_time::run(async {
-            let mut cluster = Cluster::new(&fresh, None);
-            cluster.network.open();
-            cluster.start();
-            cluster.create(&Wish::FIRST.harbor());
-            end::run_until_ready(&mut cluster).await;
-            cluster.kill();
-            cluster.embedded.checkpoint()
-        });
-        let settled = settled.unwrap().moved_to(EPOCH);
-        Self { fresh, settled }
-    }
-}
-
-fn fresh() -> Checkpoint {
-    let server = ApiServer::builder().build().unwrap();
-    let server = server.fork(Clock::from_fn(|| EPOCH));
-    let mut all = model::kinds();
-    all.push(objects::namespace(NAMESPACE));
-    all.extend(model::beside());
-    for object in all {
-        let answer = send(&server, Method::POST, &collection(&object), Some(&object));
-        assert!(answer.0.is_success(), "{}", answer.1);
-    }
-    let mut workloads = server.manual_controllers().silent();
-    for _ in 0..TURNS_BEFORE {
-        workloads.turn();
-    }
-    Checkpoint::new(server, workloads, EPOCH)
-}
 
 /// Where objects of a kind lie.
-fn collection(object: &Value) -> String {
+pub(super) fn collection(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]).to_lowercase());
     let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
@@ -93,9 +48,9 @@ pub(super) fn path(resource: &str, name: &str) -> String {
 
 /// The cluster of one schedule.
 pub(super) struct Cluster {
-    embedded: EmbeddedCluster,
+    pub(super) embedded: EmbeddedCluster,
     pub(super) network: Network,
-    sabotage: Option<HarborSabotage>,
+    sabotage: Option<Sabotage>,
     running: Option<Running>,
     started: Process,
 }
@@ -108,7 +63,7 @@ struct Running {
 
 impl Cluster {
     /// No process runs yet; must be called inside a runtime whose clock is paused.
-    pub(super) fn new(checkpoint: &Checkpoint, sabotage: Option<HarborSabotage>) -> Self {
+    pub(super) fn new(checkpoint: &Checkpoint, sabotage: Option<Sabotage>) -> Self {
         let embedded = EmbeddedCluster::fork(checkpoint);
         let network = Network::new(embedded.server(), None);
         Self { embedded, network, sabotage, running: None, started: 0 }
@@ -172,9 +127,9 @@ impl Cluster {
     }
 
     /// Starts the operator with empty caches, where it does not run.
-    pub(super) fn start(&mut self) {
+    pub(super) fn start(&mut self) -> Result<(), String> {
         if self.running.is_some() {
-            return;
+            return Ok(());
         }
         self.started += 1;
         let process = self.started;
@@ -185,7 +140,8 @@ impl Cluster {
         let next = AtomicU8::new(u8::try_from(process % 251).unwrap_or_default());
         let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
         let cache = Cache::new(client.clone());
-        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance).unwrap();
+        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance);
+        let operator = operator.map_err(|error| error.to_string())?;
         let mut manager = Manager::new(client, cache);
         for controller in operator.controllers(WORKERS) {
             manager = manager.with(controller);
@@ -196,6 +152,7 @@ impl Cluster {
             let _ = manager.run(until).await;
         });
         self.running = Some(Running { process, stop, task });
+        Ok(())
     }
 
     /// Ends the operator in the middle of whatever it does, as SIGKILL would.

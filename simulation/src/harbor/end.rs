@@ -7,18 +7,15 @@ use http::Method;
 use serde_json::{Value, json};
 use vela_embedded::{Checkpoint, virtual_time};
 
+use super::calm::{POLL, POLLS_AT_MOST, is_ready, run_until_ready};
 use super::cluster::{Cluster, path};
-use super::model::{self, HARBOR, HARBORS, NAMESPACE, OF_PEOPLE, OWNED, Wish};
-use super::run::Schedule;
+use super::model::{HARBOR, HARBORS, NAMESPACE, OF_PEOPLE, OWNED, Wish};
+use super::schedule::Schedule;
 use super::user::User;
 use crate::violation::Violation;
 
-/// Time between two polls.
-const POLL: Duration = Duration::from_millis(500);
 /// Polls without a change after which nothing more is expected.
 const QUIET_POLLS: usize = 10;
-/// Polls at most: longer than the longest pause of a watch that failed often.
-const POLLS_AT_MOST: usize = 240;
 /// Time in which an unchanged cluster must cost no write.
 const STILL: Duration = Duration::from_secs(20);
 
@@ -26,20 +23,8 @@ type Place = (String, String);
 
 /// What each wish comes to without faults, made once by each thread.
 #[derive(Default)]
-pub(super) struct Expected {
+pub(crate) struct Expected {
     known: BTreeMap<Wish, BTreeMap<Place, Value>>,
-}
-
-/// Lets a cluster in which nothing goes wrong run until its Harbor is ready.
-pub(super) async fn run_until_ready(cluster: &mut Cluster) {
-    for _ in 0..POLLS_AT_MOST {
-        cluster.pass(POLL).await;
-        cluster.turn();
-        if !cluster.issue() && is_ready(cluster) {
-            return;
-        }
-    }
-    panic!("without any fault the Harbor never is ready: {:?}", User::harbor(cluster));
 }
 
 /// Heals, settles, compares, rests, deletes.
@@ -49,7 +34,7 @@ pub(super) async fn end(
     expected: &mut Expected,
 ) -> Result<(), Violation> {
     schedule.note(|| "everything heals".to_owned());
-    schedule.cluster.start();
+    schedule.start()?;
     schedule.cluster.network.open();
     schedule.user.make_peace(&schedule.cluster);
     if !schedule.user.wants {
@@ -59,6 +44,7 @@ pub(super) async fn end(
     }
     until(schedule, "the Harbor is ready", is_ready).await?;
     let wanted = expect(schedule.user.wish, checkpoint, expected);
+    let wanted = wanted.map_err(|error| Violation::new("convergence", error))?;
     let equal = |cluster: &Cluster| objects(cluster) == wanted;
     let compared = until(schedule, "the objects are those of a run without faults", equal).await;
     if let Err(violation) = compared {
@@ -112,7 +98,7 @@ async fn rest(schedule: &mut Schedule) -> Result<(), Violation> {
     // A new process looks at everything, and each child says what the former one applied.
     let before = (schedule.cluster.store().revision(), schedule.checker.writes);
     schedule.cluster.kill();
-    schedule.cluster.start();
+    schedule.start()?;
     schedule.cluster.pass(STILL).await;
     schedule.cluster.turn();
     schedule.check()?;
@@ -127,26 +113,28 @@ async fn rest(schedule: &mut Schedule) -> Result<(), Violation> {
     }
 }
 
-fn is_ready(cluster: &Cluster) -> bool {
-    User::harbor(cluster).is_some_and(|harbor| model::is_ready(&harbor))
-}
-
-fn expect(wish: Wish, checkpoint: &Checkpoint, expected: &mut Expected) -> BTreeMap<Place, Value> {
-    let made = expected.known.entry(wish).or_insert_with(|| {
-        // Whether it is known already must not show in the schedule's time.
-        let made = virtual_time::run_apart(|| async {
-            let mut cluster = Cluster::new(checkpoint, None);
-            cluster.network.open();
-            cluster.start();
-            cluster.person(Method::PATCH, &path(HARBORS, HARBOR), Some(&wish.patch()));
-            run_until_ready(&mut cluster).await;
-            let found = objects(&cluster);
-            cluster.kill();
-            found
-        });
-        made.unwrap()
+fn expect(
+    wish: Wish,
+    checkpoint: &Checkpoint,
+    expected: &mut Expected,
+) -> Result<BTreeMap<Place, Value>, String> {
+    if let Some(known) = expected.known.get(&wish) {
+        return Ok(known.clone());
+    }
+    // Whether it is known already must not show in the schedule's time.
+    let made = virtual_time::run_apart(|| async {
+        let mut cluster = Cluster::new(checkpoint, None);
+        cluster.network.open();
+        cluster.start()?;
+        cluster.person(Method::PATCH, &path(HARBORS, HARBOR), Some(&wish.patch()));
+        run_until_ready(&mut cluster).await?;
+        let found = objects(&cluster);
+        cluster.kill();
+        Ok::<BTreeMap<Place, Value>, String>(found)
     });
-    made.clone()
+    let made = made.map_err(|error| error.to_string())??;
+    expected.known.insert(wish, made.clone());
+    Ok(made)
 }
 
 /// What the operator made, without what differs from run to run.

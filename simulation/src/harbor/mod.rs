@@ -3,18 +3,28 @@
 //! | file | in → out |
 //! |---|---|
 //! | `model` | what people want → the objects they write, and what must never be deleted for it |
+//! | `calm` | a cluster in which nothing goes wrong → the same, when its Harbor is ready |
+//! | `checkpoints` | servers with which schedules begin |
 //! | `cluster` | a checkpoint → a forked server, the simulated network, the process of the operator, a cert-manager that is played |
 //! | `user` | decisions → what people do |
 //! | `checker` | changes of the operator → the first broken promise |
+//! | `schedule` | the state of a schedule under way |
 //! | `run` | a seed → one schedule, step by step |
 //! | `end` | a schedule → everything heals, settles, rests, and is deleted |
 //! | `sabotage` | an operator that is broken on purpose, by what it sends and receives |
 
+mod calm;
 mod checker;
+mod checkpoints;
 mod cluster;
 mod end;
 mod model;
 mod run;
 mod sabotage;
+mod schedule;
+#[cfg(test)]
 mod tests;
 mod user;
+
+pub(crate) use checkpoints::Checkpoints;
+pub(crate) use run::Harbors;

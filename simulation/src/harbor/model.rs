@@ -132,15 +132,15 @@ fn foreign_kind(kind: &str, plural: &str) -> Value {
 }
 
 /// The kinds of goharbor.io, and those of a cert-manager.
-pub(super) fn kinds() -> Vec<Value> {
+pub(super) fn kinds() -> Result<Vec<Value>, String> {
     let mut kinds = vec![foreign_kind("Certificate", "certificates"), foreign_kind("Issuer", "issuers")];
-    for crd in vela_crds::harbor_crds().unwrap() {
-        let mut crd = serde_json::to_value(crd).unwrap();
+    for crd in vela_crds::harbor_crds().map_err(|error| error.to_string())? {
+        let mut crd = serde_json::to_value(crd).map_err(|error| error.to_string())?;
         crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
         crd["kind"] = json!("CustomResourceDefinition");
         kinds.push(crd);
     }
-    kinds
+    Ok(kinds)
 }
 
 /// Does this Harbor ask for the object? What it asks for at all times is asked for by each.

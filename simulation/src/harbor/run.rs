@@ -1,17 +1,18 @@
 //! Runs one schedule: chooses one step after the other, checks every promise after each, heals, and ends.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use vela_embedded::virtual_time;
 
-use super::checker::Checker;
-use super::cluster::{Checkpoints, Cluster};
+use super::checkpoints::Checkpoints;
 use super::end::{self, Expected};
-use super::sabotage::HarborSabotage;
-use super::user::User;
+use super::schedule::Schedule;
 use crate::draws::Draws;
-use crate::network::{Lost, is_read_of_many};
+use crate::network::Lost;
+use crate::outcome::Outcome;
+use crate::sabotage::Sabotage;
+use crate::subject::Schedules;
 use crate::violation::Violation;
 
 /// Steps before peace is made, at most.
@@ -19,91 +20,56 @@ const STEPS_AT_MOST: usize = 500;
 /// Rounds in which everything goes on, at most.
 const STRETCH_AT_MOST: usize = 8;
 
-/// One schedule under way.
-pub(super) struct Schedule {
-    pub(super) cluster: Cluster,
-    pub(super) checker: Checker,
-    pub(super) user: User,
-    draws: Draws,
-    actions_left: usize,
-    steps: usize,
-    /// What happened, in words.
-    trace: Vec<String>,
+/// Schedules of a Harbor, from these checkpoints.
+pub(crate) struct Harbors<'a> {
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) sabotage: Option<Sabotage>,
 }
 
-/// How a schedule ended.
-pub(super) struct Outcome {
-    pub(super) violation: Option<Violation>,
-    pub(super) steps: usize,
-    pub(super) trace: Vec<String>,
-}
+impl Schedules for Harbors<'_> {
+    type Baselines = Expected;
 
-/// Runs one schedule to its end, on this thread.
-pub(super) fn run(
-    checkpoints: &Checkpoints,
-    seed: u64,
-    sabotage: Option<HarborSabotage>,
-    expected: &mut Expected,
-) -> Outcome {
-    let ran = virtual_time::run(async {
-        let mut schedule = Schedule::new(checkpoints, seed, sabotage);
-        let violation = match schedule.steps().await {
-            Ok(()) => end::end(&mut schedule, &checkpoints.settled, expected).await.err(),
-            Err(violation) => Some(violation),
-        };
-        let Schedule { steps, trace, .. } = schedule;
-        Outcome { violation, steps, trace }
-    });
-    ran.unwrap()
+    fn has(&self, _: u64) -> bool {
+        true
+    }
+
+    fn run(&self, draws: Draws, keep_trace: bool, expected: &mut Expected) -> Outcome {
+        let ran = virtual_time::run(async {
+            let mut times = [Duration::ZERO; 3];
+            let mut began = Instant::now();
+            let mut measure = |at: usize| times[at] = std::mem::replace(&mut began, Instant::now()).elapsed();
+            let mut schedule = Schedule::new(self.checkpoints, draws, self.sabotage, keep_trace);
+            measure(0);
+            let stepped = schedule.steps().await;
+            measure(1);
+            let violation = match stepped {
+                Ok(()) => end::end(&mut schedule, &self.checkpoints.settled, expected).await.err(),
+                Err(violation) => Some(violation),
+            };
+            measure(2);
+            let requests = schedule.cluster.network.lock().requests;
+            let Schedule { steps, fingerprint, trace, draws, .. } = schedule;
+            Outcome { violation, steps, requests, decisions: draws.taken(), times, fingerprint, trace }
+        });
+        ran.unwrap_or_else(Outcome::broken)
+    }
+
+    fn words(&self) -> &'static str {
+        " --form harbor"
+    }
 }
 
 impl Schedule {
-    /// Most begin with a Harbor that has settled: its secrets cost more than all else.
-    fn new(checkpoints: &Checkpoints, seed: u64, sabotage: Option<HarborSabotage>) -> Self {
-        let mut draws = Draws::new(seed);
-        let is_fresh = draws.once_in(4);
-        let checkpoint = if is_fresh { &checkpoints.fresh } else { &checkpoints.settled };
-        let cluster = Cluster::new(checkpoint, sabotage);
-        let checker = Checker::new(cluster.server());
-        let actions_left = 1 + draws.below(4);
-        let user = User::new(!is_fresh);
-        Self { cluster, checker, user, draws, actions_left, steps: 0, trace: Vec::new() }
-    }
-
-    /// Judges what happened since the last time.
-    pub(super) fn check(&mut self) -> Result<(), Violation> {
-        let performed = std::mem::take(&mut self.cluster.network.lock().performed);
-        for request in performed.iter().filter(|request| !is_read_of_many(&request.method, &request.path)) {
-            self.note(|| {
-                let (process, code) = (request.process, request.code.as_u16());
-                format!("    process {process} {} {} → {code}", request.method, request.path)
-            });
-        }
-        self.checker.check(self.cluster.server(), &performed)?;
-        match self.cluster.network.is_overrun() {
-            true => {
-                let last = &self.checker.last_write;
-                Err(Violation::new("quiet", format!("requests without end in one moment; last: {last}")))
-            }
-            false => Ok(()),
-        }
-    }
-
-    /// Remembers that this happened: a person reads it where a promise is broken.
-    pub(super) fn note(&mut self, words: impl FnOnce() -> String) {
-        self.trace.push(words());
-    }
-
     async fn steps(&mut self) -> Result<(), Violation> {
         let reads_open = !self.draws.once_in(8);
         self.cluster.network.reads_open(reads_open);
-        self.cluster.start();
+        self.start()?;
         self.cluster.settle_step().await;
         while self.steps < STEPS_AT_MOST {
             self.steps += 1;
             self.cluster.settle_step().await;
             self.check()?;
-            if self.actions_left == 0 && self.draws.once_in(30) {
+            if self.draws.is_calm() || self.actions_left == 0 && self.draws.once_in(30) {
                 break;
             }
             self.step().await?;
@@ -160,7 +126,7 @@ impl Schedule {
                 self.request_unusual(id);
             }
             6 => self.lose_a_watch(),
-            7 => self.kill_or_start(),
+            7 => return self.kill_or_start(),
             8 => {
                 let times = [20, 100, 1000, 2500, 12_000];
                 let time = Duration::from_millis(times[self.draws.below(times.len())]);
@@ -239,15 +205,15 @@ impl Schedule {
         self.cluster.network.watches.lose(watch, how);
     }
 
-    fn kill_or_start(&mut self) {
+    fn kill_or_start(&mut self) -> Result<(), Violation> {
         if self.cluster.is_running() {
             self.note(|| "the operator is killed".to_owned());
             self.cluster.kill();
             if self.draws.below(3) > 0 {
-                return;
+                return Ok(());
             }
         }
         self.note(|| "the operator starts".to_owned());
-        self.cluster.start();
+        self.start()
     }
 }

@@ -14,33 +14,17 @@ use tower::{BoxError, Service};
 
 use super::model::OF_PEOPLE;
 use crate::network::NetworkService;
-
-/// How the operator is broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HarborSabotage {
-    /// Children do not name their owner.
-    NoOwner,
-    /// Lists of Harbors, and the look at one before a deletion, do not show that a part is wanted.
-    OverlooksParts,
-    /// Deletions are only said to be done.
-    NoDeletion,
-    /// The contents of secrets are not seen, so that they are made again.
-    ForgetsSecrets,
-    /// Certificates look issued as soon as they are asked for.
-    Impatient,
-    /// Part of the status is never kept, so that it is written again and again.
-    RestlessStatus,
-}
+use crate::sabotage::Sabotage;
 
 /// The client's end of the network, with the sabotage between.
 #[derive(Clone)]
 pub(super) struct SabotagedService {
     inner: NetworkService,
-    sabotage: Option<HarborSabotage>,
+    sabotage: Option<Sabotage>,
 }
 
 impl SabotagedService {
-    pub(super) fn new(inner: NetworkService, sabotage: Option<HarborSabotage>) -> Self {
+    pub(super) fn new(inner: NetworkService, sabotage: Option<Sabotage>) -> Self {
         Self { inner, sabotage }
     }
 
@@ -48,10 +32,10 @@ impl SabotagedService {
     fn request(&self, request: Request<Bytes>) -> Request<Bytes> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         match self.sabotage {
-            Some(HarborSabotage::NoOwner) if method == Method::PATCH => edited(request, |body| {
+            Some(Sabotage::NoOwner) if method == Method::PATCH => edited(request, |body| {
                 body["metadata"].as_object_mut().map(|metadata| metadata.remove("ownerReferences"));
             }),
-            Some(HarborSabotage::RestlessStatus) if path.ends_with("/status") => edited(request, |body| {
+            Some(Sabotage::RestlessStatus) if path.ends_with("/status") => edited(request, |body| {
                 body["status"].as_object_mut().map(|status| status.remove("operator"));
             }),
             _ => request,
@@ -61,19 +45,19 @@ impl SabotagedService {
     /// The answer as the broken operator reads it.
     fn answer(&self, (method, path): &(Method, String), body: &mut Value) {
         match self.sabotage {
-            Some(HarborSabotage::OverlooksParts) if method == Method::GET && path.contains("/harbors") => {
+            Some(Sabotage::OverlooksParts) if method == Method::GET && path.contains("/harbors") => {
                 let overlook = |harbor: &mut Value| {
                     harbor["spec"].as_object_mut().map(|spec| spec.remove("portal"));
                 };
                 overlook(body);
                 body["items"].as_array_mut().into_iter().flatten().for_each(overlook);
             }
-            Some(HarborSabotage::ForgetsSecrets) if method == Method::GET && path.contains("/secrets") => {
+            Some(Sabotage::ForgetsSecrets) if method == Method::GET && path.contains("/secrets") => {
                 let mine = |object: &Value| object["metadata"]["labels"][OF_PEOPLE].is_null();
                 let items = body["items"].as_array_mut().into_iter().flatten();
                 items.filter(|item| mine(item)).for_each(|item| item["data"] = json!({}));
             }
-            Some(HarborSabotage::Impatient) if method == Method::PATCH && path.contains("/certificates/") => {
+            Some(Sabotage::Impatient) if method == Method::PATCH && path.contains("/certificates/") => {
                 body["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
             }
             _ => {}
@@ -103,7 +87,7 @@ where
         let asked = (request.method().clone(), request.uri().path().to_owned());
         let watches = request.uri().query().is_some_and(|query| query.contains("watch="));
         let this = self.clone();
-        if this.sabotage == Some(HarborSabotage::NoDeletion) && asked.0 == Method::DELETE {
+        if this.sabotage == Some(Sabotage::NoDeletion) && asked.0 == Method::DELETE {
             let said = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
             let said = Full::new(Bytes::from(said.to_string()));
             return std::future::ready(Ok(Response::new(said.boxed_unsync()))).boxed();

@@ -13,7 +13,8 @@ use crate::step::{Outcome, Step, Verdict, table};
 /// Where a step's output is kept.
 const LOGS: &str = "target/gate";
 /// Forms of schedules, each for a part of a minute.
-pub(crate) const FORMS: [&str; 5] = ["application", "configuration", "rollout", "rollout-seed", "workflow"];
+pub(crate) const FORMS: [&str; 6] =
+    ["application", "configuration", "rollout", "rollout-seed", "workflow", "harbor"];
 /// Seconds of each form.
 const SECONDS_OF_A_FORM: u64 = 12;
 /// Builds the control plane of `e2e-real`, in bash. Its code for a machine without Go is no failure.
