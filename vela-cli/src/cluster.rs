@@ -222,7 +222,8 @@ impl Cluster {
             }
             _ => Api::all_with(self.client.clone(), &resource),
         };
-        let mut params = ListParams::default().limit(PAGE).labels(selector);
+        let mut params = ListParams::default().limit(PAGE);
+        params.label_selector = Some(selector.to_owned()).filter(|selector| !selector.is_empty());
         let mut objects = Vec::new();
         for _ in 0..MOST_PAGES {
             let page =
