@@ -47,9 +47,11 @@ impl Kinds {
         self.recommended.iter().any(|resource| resource.kind == kind)
     }
 
-    /// The kind that commands call `name`.
+    /// The kind that commands call `name`. Where several groups have one, such as that of Dapr beside ours, it is ours: recordings are of
+    /// clusters without the others.
     pub(crate) fn named(&self, cluster: &Cluster, name: &str) -> Result<Api<DynamicObject>> {
-        let found = self.recommended.iter().find(|resource| resource.kind.to_lowercase() == name);
+        let called = || self.recommended.iter().filter(|resource| resource.kind.to_lowercase() == name);
+        let found = called().find(|resource| resource.group.ends_with("oam.dev")).or_else(|| called().next());
         let found = found.ok_or_else(|| format!("no kind is called {name}"))?;
         Ok(Api::namespaced_with(cluster.client().clone(), cluster.namespace(), found))
     }
