@@ -392,10 +392,10 @@ impl Evaluation {
                 self.room(given.saturating_mul(growth(function)), conjunct.expr)?;
                 run(&data)
             }
-            Run::Shape(run) => {
+            Run::Shape(levels, run) => {
                 let mut data = Vec::with_capacity(terms.len());
                 for term in terms {
-                    data.push(self.shape_data(term, 0, conjunct.expr)?);
+                    data.push(self.shape_data(term, (0, levels), conjunct.expr)?);
                 }
                 run(&data)
             }

@@ -89,8 +89,13 @@ impl Evaluation {
         Ok(Data::Struct(fields))
     }
 
-    /// Lists as lists, everything else handed through.
-    pub(crate) fn shape_data(&mut self, term: &Term, depth: u32, place: ExprId) -> Result<Data, Fault> {
+    /// Lists as lists down to so many levels, everything else handed through.
+    pub(crate) fn shape_data(
+        &mut self,
+        term: &Term,
+        (depth, levels): (u32, u32),
+        place: ExprId,
+    ) -> Result<Data, Fault> {
         self.step(place)?;
         Ok(match term {
             Term::Atom(atom) => atom_data(atom),
@@ -104,11 +109,11 @@ impl Evaluation {
                         return Err(fault.clone());
                     }
                 }
-                if self.is_list(own) && depth < 32 {
+                if self.is_list(own) && depth < levels {
                     let mut items = Vec::new();
                     for element in self.elements_of(own) {
                         self.take(HANDED_OUT);
-                        items.push(self.shape_data(&Term::Vertex(element), depth + 1, place)?);
+                        items.push(self.shape_data(&Term::Vertex(element), (depth + 1, levels), place)?);
                     }
                     return Ok(Data::List(items));
                 }

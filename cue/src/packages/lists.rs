@@ -20,6 +20,9 @@ const N: Kinds = Kinds::NUMBER;
 /// Longest list that `Range` and `Repeat` make: each element becomes a node of the evaluation.
 const MAX_ELEMENTS: usize = 1_000_000;
 
+/// Levels of lists that `FlattenN` is shown.
+const NESTED: u32 = 32;
+
 /// Deepest nesting that `FlattenN` follows.
 const MAX_DEPTH: usize = 500;
 
@@ -28,13 +31,13 @@ pub(super) static PACKAGE: Package = Package {
     constants: &[],
     declarations: "Comparer: {T: _, x: T, y: T, less: bool}\nAscending: {Comparer, T: number | string, x: T, y: T, less: x < y}\nDescending: {Comparer, T: number | string, x: T, y: T, less: x > y}\n",
     functions: &[
-        shape("Drop", &[LIST, INTEGER], L, |a| Ok(part(list(a, 0)?, size(a, 1, "index")?, usize::MAX))),
-        shape("FlattenN", &[ANY, INTEGER], L, flatten),
-        shape("Repeat", &[LIST, INTEGER], L, repeat),
-        shape("Concat", &[LIST], L, concat),
-        shape("Take", &[LIST, INTEGER], L, |a| Ok(part(list(a, 0)?, 0, size(a, 1, "index")?))),
-        shape("Slice", &[LIST, INTEGER, INTEGER], L, slice),
-        shape("Reverse", &[LIST], L, |a| Ok(Data::List(list(a, 0)?.iter().rev().cloned().collect()))),
+        shape("Drop", &[LIST, INTEGER], L, 1, |a| Ok(part(list(a, 0)?, size(a, 1, "index")?, usize::MAX))),
+        shape("FlattenN", &[ANY, INTEGER], L, NESTED, flatten),
+        shape("Repeat", &[LIST, INTEGER], L, 1, repeat),
+        shape("Concat", &[LIST], L, 2, concat),
+        shape("Take", &[LIST, INTEGER], L, 1, |a| Ok(part(list(a, 0)?, 0, size(a, 1, "index")?))),
+        shape("Slice", &[LIST, INTEGER, INTEGER], L, 1, slice),
+        shape("Reverse", &[LIST], L, 1, |a| Ok(Data::List(list(a, 0)?.iter().rev().cloned().collect()))),
         count("MinItems", &[LIST, INTEGER], |a| Ok(Data::Bool(integer(a, 0)? >= integer(a, 1)?))),
         count("MaxItems", &[LIST, INTEGER], |a| Ok(Data::Bool(integer(a, 0)? <= integer(a, 1)?))),
         lenient("UniqueItems", &[LIST], B, unique),

@@ -59,8 +59,9 @@ pub struct Parameter {
 pub enum Run {
     /// All arguments concrete to the leaves.
     Data(fn(&[Data]) -> Result<Data, Failure>),
-    /// Lists are passed with their shape only: every element that is not a list is a [`Data::Opaque`], given back unchanged.
-    Shape(fn(&[Data]) -> Result<Data, Failure>),
+    /// Lists are passed with their shape only, so many levels deep: every element below, and every one that is not a list, is a
+    /// [`Data::Opaque`], given back unchanged, with all its alternatives.
+    Shape(u32, fn(&[Data]) -> Result<Data, Failure>),
     /// Values need not be concrete: what is not is a [`Data::Opaque`], equal to others that look the same.
     Lenient(fn(&[Data]) -> Result<Data, Failure>),
     /// The first argument is passed as its number of elements or regular fields (a [`Data::Number`]).
@@ -109,14 +110,15 @@ pub(super) const fn function(
     Function { name, parameters, result, run: Run::Data(run) }
 }
 
-/// A function over the shape of lists.
+/// A function over the shape of lists, which are opened so many levels deep.
 pub(super) const fn shape(
     name: &'static str,
     parameters: &'static [Parameter],
     result: Kinds,
+    levels: u32,
     run: fn(&[Data]) -> Result<Data, Failure>,
 ) -> Function {
-    Function { name, parameters, result, run: Run::Shape(run) }
+    Function { name, parameters, result, run: Run::Shape(levels, run) }
 }
 
 /// A function over values that need not be concrete.
