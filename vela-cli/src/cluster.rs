@@ -14,7 +14,7 @@ use vela_runtime::Api;
 
 use crate::error::{Error, Failure, Kind, Result};
 use crate::ownership::{self, FIELD_MANAGER, Path};
-use crate::{system_namespace, target};
+use crate::{missing_right, system_namespace, target};
 
 /// How the server begins to tell that our controller owns a field.
 const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
@@ -323,7 +323,7 @@ impl Cluster {
                         .hint("another program manages these fields: --force-conflicts takes them over"),
                     401 => said(Kind::Config, format!("{} refuses this user: {words}", self.title))
                         .hint("renew the credentials in the kubeconfig"),
-                    403 => said(Kind::Denied, words).hint(missing_right(&status.message)),
+                    403 => said(Kind::Denied, words).hint(missing_right::to_ask_for(&status.message)),
                     507 => said(Kind::Config, words).hint("free some space on the disk of the sandbox"),
                     _ => said(Kind::Cluster, format!("{} cannot {cannot}: {words}", self.title)),
                 }
@@ -338,33 +338,6 @@ impl Cluster {
         }
         .into()
     }
-}
-
-/// What to ask for after a refusal, which names user, verb, resource and namespace in the words of the API server: `User "a"
-/// cannot list resource "applications" in API group "core.oam.dev" in the namespace "b"`.
-fn missing_right(refusal: &str) -> String {
-    let quoted = |after: &str| {
-        let rest = refusal.split_once(after)?.1;
-        Some(rest.split_once('"')?.0.to_owned())
-    };
-    let verb =
-        refusal.split_once("\" cannot ").and_then(|(_, rest)| rest.split_once(' ')).map(|(verb, _)| verb);
-    let (Some(verb), Some(resource)) = (verb, quoted("resource \"")) else {
-        return "ask for the right to do this, or use another context".to_owned();
-    };
-    let resource = match quoted("API group \"").filter(|group| !group.is_empty()) {
-        Some(group) => format!("{resource}.{group}"),
-        None => resource,
-    };
-    let place = match quoted("namespace \"") {
-        Some(namespace) => format!("in the namespace {namespace}"),
-        None => "in the whole cluster".to_owned(),
-    };
-    let role = match resource.ends_with("oam.dev") {
-        true => ", for example by the ClusterRole vela-author or vela-viewer, which `vela install` makes",
-        false => "",
-    };
-    format!("ask an administrator for the right to {verb} {resource} {place}{role}; or use another context")
 }
 
 /// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope
@@ -483,19 +456,6 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "3"}});
         cluster.apply(&object, false, false).await.unwrap();
         assert_eq!(data(&cluster).await, json!({"a": "3"}), "the file says all that this program wrote");
-    }
-
-    #[test]
-    fn a_missing_right_is_named() {
-        let of_namespace = "traitdefinitions.core.oam.dev is forbidden: User \"ann\" cannot list resource \"traitdefinitions\" in \
-                            API group \"core.oam.dev\" in the namespace \"vela-system\"";
-        let hint = missing_right(of_namespace);
-        assert!(hint.contains("list traitdefinitions.core.oam.dev in the namespace vela-system"), "{hint}");
-        assert!(hint.contains("vela-viewer"), "{hint}");
-        let of_cluster = "nodes is forbidden: User \"ann\" cannot list resource \"nodes\" in API group \"\" at the cluster scope";
-        let hint = missing_right(of_cluster);
-        assert!(hint.contains("list nodes in the whole cluster") && !hint.contains("vela-"), "{hint}");
-        assert!(missing_right("no").contains("ask for the right"));
     }
 
     #[test]

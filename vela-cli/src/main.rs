@@ -24,6 +24,7 @@ mod input;
 mod installation;
 mod kustomize;
 mod listing;
+mod missing_right;
 mod new_file;
 mod offline;
 mod order;

@@ -75,7 +75,7 @@ fn a_chart_is_installed_and_uninstalled_when_asked_for() {
     assert_eq!(release().as_deref(), Some("{\"a\":[1]}"));
     let said = vela(&["cap", "install", "team/scale", "--with-chart"]).ok();
     assert!(said.err.contains("keda/keda is there already, and stays as it is"), "{said:?}");
-    assert_eq!(asked(&person), [status.clone()]);
+    assert_eq!(asked(&person), std::slice::from_ref(&status));
 
     let said = vela(&["cap", "uninstall", "scale", "-y", "--with-chart"]).ok();
     assert!(said.err.contains("The release keda/keda is uninstalled"), "{said:?}");

@@ -282,8 +282,8 @@ fn a_conversion_that_no_flag_asks_for_goes() {
     let authority = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "Cg=="}}}}});
     place.cluster.patch("vela-core", APPLICATIONS, &authority);
     let conversion = |path: &str| place.field(APPLICATIONS, &format!("/spec/conversion{path}"));
-    let told = place.vela(&["install", "--dry-run"]).ok().out;
-    says(&told, &["applications.core.oam.dev would be changed", "strategy"]);
+    let plan = place.vela(&["install", "--dry-run"]).ok().out;
+    says(&plan, &["applications.core.oam.dev would be changed", "strategy"]);
     assert_eq!(conversion("/strategy"), "Webhook", "a dry run writes nothing");
     place.vela(&["install"]).ok();
     assert_eq!(conversion(""), json!({"strategy": "None"}));
