@@ -113,7 +113,7 @@ pub trait Commands: fmt::Debug + Send + Sync {
     /// What these centers have.
     fn capabilities(&self) -> BoxFuture<'static, Result<Vec<Offer>, Fault>>;
 
-    /// Reads a center and remembers it; gives what is said about it.
+    /// Reads a center and remembers it; gives the messages of that.
     fn configure_center(&self, wanted: NewCenter) -> BoxFuture<'static, Result<String, Fault>>;
 
     /// Reads a center anew.
@@ -122,7 +122,7 @@ pub trait Commands: fmt::Debug + Send + Sync {
     /// Forgets a center.
     fn remove_center(&self, name: String) -> BoxFuture<'static, Result<String, Fault>>;
 
-    /// Applies the definitions of this name that a center has; gives what is said about them.
+    /// Applies the definitions of this name that a center has; gives the messages of that.
     fn install(
         &self,
         client: &Client,

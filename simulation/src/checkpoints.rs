@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use serde_json::Value;
 use vela_apiserver::{ApiServer, Clock};
 use vela_embedded::objects::{kinds, namespace};
 use vela_embedded::virtual_time::{self, EPOCH};
@@ -66,14 +67,21 @@ async fn recorded(fresh: &Checkpoint) -> Result<Checkpoint, String> {
 /// Kinds, namespaces, definitions.
 fn fresh() -> Result<Checkpoint, String> {
     // Made at one moment of the simulated past: what schedules begin with is the same on every day.
-    let made = EPOCH - BEFORE;
-    let server = ApiServer::builder().build().map_err(|error| error.to_string())?;
-    let server = server.fork(Clock::from_fn(move || made));
     let mut objects = kinds()?;
     objects.extend([namespace(NAMESPACE), namespace("vela-system")]);
     objects.extend(model::definitions());
-    for object in objects {
-        let answer = send(&server, Method::POST, &collection(&object)?, Some(&object));
+    let placed: Result<Vec<_>, _> =
+        objects.into_iter().map(|object| Ok::<_, String>((collection(&object)?, object))).collect();
+    prepared(BEFORE, placed?)
+}
+
+/// A cluster with these objects, each made in its collection so long before schedules begin, and what every namespace has.
+pub(crate) fn prepared(before: Duration, objects: Vec<(String, Value)>) -> Result<Checkpoint, String> {
+    let made = EPOCH - before;
+    let server = ApiServer::builder().build().map_err(|error| error.to_string())?;
+    let server = server.fork(Clock::from_fn(move || made));
+    for (collection, object) in objects {
+        let answer = send(&server, Method::POST, &collection, Some(&object));
         if !answer.0.is_success() {
             return Err(format!("cannot prepare the cluster: {}", answer.1));
         }

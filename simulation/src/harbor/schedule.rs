@@ -1,4 +1,4 @@
-//! The state of a schedule under way: its cluster, who checks and who acts, what was decided and noted so far.
+//! The state of a schedule under way: its cluster, checker and actors, what was decided and noted so far.
 
 use super::checker::Checker;
 use super::checkpoints::Checkpoints;

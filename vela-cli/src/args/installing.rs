@@ -141,7 +141,7 @@ pub(crate) enum Grant {
     Pods,
     /// Endpoints, which lead the requests of a Service anywhere; the step export-service makes them
     Endpoints,
-    /// Nothing: steps read the logs of pods
+    /// Logs of pods, which steps read; applications make nothing by it
     Logs,
 }
 

@@ -6,7 +6,8 @@ use crate::controller::Cluster;
 use crate::{CommandOutput, Person};
 
 /// A helm with one release, which it keeps in a file.
-const HELM: &str = "#!/bin/sh\necho \"$*\" >> asked\ncase $1 in\n\
+const HELM: &str = "#!/bin/sh\necho \"$*\" >> asked\n\
+    [ ! -e lost ] || { echo 'Error: context \"a\" not found' >&2; exit 1; }\ncase $1 in\n\
     status) [ -e release ] || { echo 'Error: release: not found' >&2; exit 1; } ;;\n\
     install) [ ! -e broken ] || { echo 'Error: no such chart' >&2; exit 1; }; /bin/cat > release ;;\n\
     uninstall) /bin/rm release ;;\nesac\n";
@@ -58,6 +59,12 @@ fn a_chart_is_installed_and_uninstalled_when_asked_for() {
     let said = vela(&["cap", "install", "team/scale", "--with-chart", "--dry-run"]).ok();
     assert!(said.out.contains(&format!("would be installed: `helm {install}`")), "{said:?}");
     assert!(!there() && asked(&person).is_empty());
+
+    // A cluster that helm does not find is no cluster without the release.
+    person.write("lost", "");
+    vela(&["cap", "install", "team/scale", "--with-chart"]).fails(1, &["helm status fails", "context"]);
+    std::fs::remove_file(person.path("lost")).unwrap();
+    assert_eq!(asked(&person).len(), 1);
 
     // A chart that cannot be installed brings no definition.
     person.write("broken", "");

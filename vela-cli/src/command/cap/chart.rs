@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Bytes of what helm may write.
 const LARGEST_ANSWER: usize = 16 << 20;
 
+/// What helm says where there is no such release; a context or a program can be not found as well.
+const NO_RELEASE: &str = "release: not found";
+
 /// A chart, and the release that it becomes; the release has the name of the chart.
 #[derive(Debug, PartialEq)]
 pub(super) struct Chart {
@@ -30,7 +33,6 @@ pub(super) struct Chart {
     values: Value,
 }
 
-/// As it is shown.
 impl fmt::Display for Chart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = self.version.as_deref().unwrap_or_default();
@@ -155,7 +157,7 @@ impl<'a> Helm<'a> {
     fn is_there(&self, chart: &Chart) -> Result<bool> {
         match self.run(chart, "status", "")? {
             Ok(()) => Ok(true),
-            Err(why) if why.contains("not found") => Ok(false),
+            Err(why) if why.contains(NO_RELEASE) => Ok(false),
             Err(why) => Err(chart.failed("status", &why)),
         }
     }
