@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tower::timeout::error::Elapsed;
 use vela_engine::successor::{self, VersionKind};
@@ -289,6 +289,32 @@ impl Cluster {
             .map_err(|error| self.failure(&format!("change {kind} {name}"), &error))
     }
 
+    /// Adds a finalizer to an object, beside those that it has by now.
+    pub(crate) async fn hold(
+        &self,
+        api_version: &str,
+        kind: &str,
+        object: &DynamicObject,
+        finalizer: &str,
+    ) -> Result<()> {
+        let held = object.finalizers();
+        if held.iter().any(|one| one == finalizer) {
+            return Ok(());
+        }
+        let operations = match held {
+            [] => vec![
+                json!({"op": "test", "path": "/metadata/resourceVersion", "value": object.metadata.resource_version}),
+                json!({"op": "add", "path": "/metadata/finalizers", "value": [finalizer]}),
+            ],
+            _ => vec![json!({"op": "add", "path": "/metadata/finalizers/-", "value": finalizer})],
+        };
+        let name = object.name_any();
+        let failed = |error: kube::Error| self.failure(&format!("change {kind} {name}"), &error);
+        let api = self.api(api_version, kind, object.metadata.namespace.as_deref()).await?;
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        api.patch(&name, &params, &json_patch(operations)?).await.map(drop).map_err(failed)
+    }
+
     /// Asks for an object's deletion and gives its uid if there was one. What an ApplicationConfiguration owns is
     /// collected by the cluster, so it must go first (foreground); an Application's finalizer does that by itself.
     pub(crate) async fn delete(
@@ -338,6 +364,13 @@ impl Cluster {
         }
         .into()
     }
+}
+
+/// Operations of RFC 6902.
+pub(crate) fn json_patch(operations: Vec<Value>) -> Result<Patch<Value>> {
+    let operations = serde_json::from_value(Value::Array(operations))
+        .map_err(|error| Error::internal(format!("the change cannot be written: {error}")))?;
+    Ok(Patch::Json(operations))
 }
 
 /// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope

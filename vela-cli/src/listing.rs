@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::args::{Format, ListFormat};
+use crate::args::ListFormat;
 use crate::error::Result;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::table::Table;
 
 /// Prints rows in the form that is asked for; says whether a table would have been empty.
@@ -16,15 +16,16 @@ pub(crate) fn print_list(
     screen: &mut Screen,
 ) -> Result<bool> {
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    if let Some(format) = format.data() {
+        return screen.data(format, &json!(rows)).map(|()| true);
+    }
     match format {
-        ListFormat::Json => screen.print(&data(Format::Json, &json!(rows))?)?,
-        ListFormat::Yaml => screen.print(&data(Format::Yaml, &json!(rows))?)?,
         _ if rows.is_empty() => return Ok(format == ListFormat::Name),
         ListFormat::Name => {
             let names: Vec<String> = rows.iter().map(|row| cell(row, "name")).collect();
             screen.print(&names.join("\n"))?;
         }
-        ListFormat::Table | ListFormat::Wide => {
+        _ => {
             let namespace = all_namespaces.then_some("namespace");
             let fields: Vec<&str> = namespace.into_iter().chain(fields.iter().copied()).collect();
             let heading: Vec<String> = fields.iter().map(|field| field.to_uppercase()).collect();

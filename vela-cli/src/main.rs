@@ -22,6 +22,7 @@ mod events;
 mod health;
 mod input;
 mod installation;
+mod json_path;
 mod kustomize;
 mod listing;
 mod missing_right;
@@ -36,6 +37,7 @@ mod pointer;
 mod program;
 mod prompt;
 mod purpose;
+mod requests;
 mod revisions;
 mod sandbox;
 mod screen;
@@ -91,7 +93,12 @@ fn main() -> ExitCode {
             usual(panic);
         }
     }));
+    let is_logged = args.global.verbose >= requests::LEVEL;
     let mut screen = screen::Screen::new();
+    if is_logged {
+        // Lines of progress that are rewritten would take those of requests away.
+        screen.append();
+    }
     match command::run(args, &mut screen) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

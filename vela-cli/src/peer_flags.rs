@@ -26,11 +26,6 @@ const FLAGS: &[Flag] = &[
     ("ls", &["--field-selector"], "give the names of applications, or their labels by -l"),
     (
         "delete",
-        &["--orphan", "-o"],
-        "give the application a policy `garbage-collect` with a rule of the strategy `never`, apply it, and delete it then: its objects stay",
-    ),
-    (
-        "delete",
         &["--force"],
         "nothing has to be forced: `vela delete` says what holds an application, and `vela uninstall` takes a hold off",
     ),

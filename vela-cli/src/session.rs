@@ -1,7 +1,6 @@
 //! A target chosen and opened: a connection to work with, and what must be closed behind it.
 
 use std::future::Future;
-use std::time::Duration;
 
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -13,6 +12,7 @@ use crate::cluster::Cluster;
 use crate::environment;
 use crate::error::{Error, Result};
 pub(crate) use crate::purpose::Purpose;
+use crate::requests::RequestLog;
 use crate::sandbox::{Home, Local, LockAttempt};
 use crate::screen::Screen;
 use crate::system_namespace::{self, USUAL};
@@ -57,8 +57,7 @@ impl Session {
                 let target::Cluster { config, namespace, .. } = *chosen;
                 screen.target(&format!("{title}, namespace {namespace}"));
                 let system = system_namespace::named(global)?;
-                let cluster = Cluster::new(client(config, global.request_timeout)?, title, namespace)
-                    .with_system(system);
+                let cluster = Cluster::new(client(config, global)?, title, namespace).with_system(system);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: false })
             }
@@ -70,7 +69,7 @@ impl Session {
                     .hint("leave out --system-namespace, or name a cluster with --kubeconfig")
                     .into());
                 }
-                Self::open_sandbox(asked, namespace, purpose, screen).await
+                Self::open_sandbox(asked, namespace, global, purpose, screen).await
             }
         }
     }
@@ -85,7 +84,7 @@ impl Session {
             Target::Cluster(chosen) => {
                 let title = chosen.to_string();
                 let target::Cluster { config, namespace, .. } = *chosen;
-                let cluster = Cluster::new(client(config, global.request_timeout)?, title, namespace);
+                let cluster = Cluster::new(client(config, global)?, title, namespace);
                 cluster.with_system(system_namespace::named(global)?).system_namespace().await?.to_owned()
             }
         };
@@ -97,6 +96,7 @@ impl Session {
     async fn open_sandbox(
         asked: bool,
         namespace: String,
+        global: &Global,
         purpose: Purpose,
         screen: &mut Screen,
     ) -> Result<Self> {
@@ -108,8 +108,9 @@ impl Session {
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
                 local.notes().iter().for_each(|note| screen.say(note));
-                let cluster = Cluster::new(local.client(&namespace), title, namespace)
-                    .with_system(Some(USUAL.to_owned()));
+                let cluster =
+                    Cluster::new(local.client(&namespace, RequestLog::new(global.verbose)), title, namespace)
+                        .with_system(Some(USUAL.to_owned()));
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }
             LockAttempt::Serving(path) => {
@@ -126,8 +127,8 @@ impl Session {
                     .map_err(|error| broken(&error))?;
                 let title = format!("{title} at {}", config.cluster_url);
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
-                let cluster =
-                    Cluster::new(client(config, None)?, title, namespace).with_system(Some(USUAL.to_owned()));
+                let cluster = Cluster::new(client(config, global)?, title, namespace)
+                    .with_system(Some(USUAL.to_owned()));
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: true })
             }
@@ -156,14 +157,15 @@ impl Session {
     }
 }
 
-/// A client that waits for the beginning of an answer for so long; what streams may go on.
-fn client(config: Config, patience: Option<Duration>) -> Result<Client> {
+/// A client that waits for the beginning of an answer as long as is asked for; what streams may go on.
+fn client(config: Config, global: &Global) -> Result<Client> {
     let builder = ClientBuilder::try_from(config).map_err(|error| {
         Error::config(format!("the cluster's access is broken: {}", target::causes(&error)))
     })?;
-    Ok(match patience.filter(|patience| !patience.is_zero()) {
-        Some(patience) => builder.with_layer(&TimeoutLayer::new(patience)).build(),
-        None => builder.build(),
+    let log = RequestLog::new(global.verbose);
+    Ok(match global.request_timeout.filter(|patience| !patience.is_zero()) {
+        Some(patience) => builder.with_layer(&TimeoutLayer::new(patience)).with_layer(&log).build(),
+        None => builder.with_layer(&log).build(),
     })
 }
 

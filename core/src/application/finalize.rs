@@ -49,7 +49,7 @@ pub(super) async fn finalize(
     application: &DynamicObject,
 ) -> Result<Action, Failure> {
     let held = application.metadata.finalizers.clone().unwrap_or_default();
-    let ours = [finalizers::RESOURCE_TRACKER, finalizers::RESOURCE_TRACKER_V1_0];
+    let ours = [finalizers::RESOURCE_TRACKER, finalizers::RESOURCE_TRACKER_V1_0, finalizers::ORPHAN_RESOURCE];
     let others: Vec<String> = held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
     if others.len() == held.len() {
         return Ok(Action::Done);
@@ -81,6 +81,11 @@ pub(super) async fn finalize(
     deleted.map(|_| Action::Done).map_err(Failure::retry)
 }
 
+/// Is nothing to be deleted with the application?
+fn is_orphaning(application: &DynamicObject) -> bool {
+    application.metadata.finalizers.iter().flatten().any(|held| held == finalizers::ORPHAN_RESOURCE)
+}
+
 /// Delete everything recorded, last wave first; true when all of it is gone. An object that is still going away wakes
 /// the application again when it is gone.
 async fn delete_all(
@@ -94,6 +99,7 @@ async fn delete_all(
     let (record, stored) = reconciler.records.read(&application.key)?;
     let mut entries: Vec<(&Owned, &Entry)> = record.entries.iter().collect();
     entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.wave));
+    let is_orphaning = is_orphaning(application.object);
     let is_in_order = policy::is_deleted_in_order(&json(application.object));
     let mut all_gone = true;
     let mut first_error = None;
@@ -108,6 +114,8 @@ async fn delete_all(
             first_error = first_error.or(Some(reason));
             continue;
         }
+        let released = Entry { released: true, ..entry.clone() };
+        let entry = if is_orphaning { &released } else { entry };
         match delete_recorded(reconciler, application, owned, entry).await {
             Ok(Deletion::Gone) => {}
             Ok(Deletion::Going) => all_gone = false,

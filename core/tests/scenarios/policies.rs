@@ -95,6 +95,43 @@ async fn objects_stay_as_long_as_their_strategy_says() {
 }
 
 #[tokio::test]
+async fn the_orphan_finalizer_keeps_every_object() {
+    let cluster = TestCluster::new().await;
+    let components = [settings("plain", "a"), web("front", "nginx:1")];
+    cluster.create(application("shop", &components)).await;
+    cluster.phase("shop", "running").await;
+    let before = cluster.get("apps/v1", "Deployment", "front").await.unwrap();
+    let mut held = cluster.get(OAM, "Application", "shop").await.unwrap()["metadata"]["finalizers"].clone();
+    held.as_array_mut().unwrap().push(json!("app.oam.dev/orphan-resource"));
+    cluster.patch(OAM, "Application", "shop", json!({"metadata": {"finalizers": held}})).await;
+    cluster.quiet().await;
+    assert_eq!(owner(&cluster.get("v1", "ConfigMap", "plain").await.unwrap()), "shop", "it says nothing yet");
+
+    delete(&cluster).await;
+    let settings_left = cluster.get("v1", "ConfigMap", "plain").await.unwrap();
+    let workload_left = cluster.get("apps/v1", "Deployment", "front").await.unwrap();
+    assert_eq!(
+        (&workload_left["metadata"]["uid"], &workload_left["spec"]),
+        (&before["metadata"]["uid"], &before["spec"])
+    );
+    for left in [settings_left, workload_left] {
+        assert!(owner(&left).is_null() && left["metadata"]["ownerReferences"].is_null(), "{left}");
+    }
+
+    // An application of the same name takes them over again.
+    let take_over = with_policy(
+        &components,
+        "take-over",
+        &rule(&json!({"componentNames": ["plain", "front"]}), &json!({})),
+    );
+    cluster.create(take_over).await;
+    cluster.phase("shop", "running").await;
+    assert_eq!(owner(&cluster.get("v1", "ConfigMap", "plain").await.unwrap()), "shop");
+    delete(&cluster).await;
+    cluster.gone("v1", "ConfigMap", "plain").await;
+}
+
+#[tokio::test]
 async fn legacy_resources_stay_until_no_policy_keeps_them() {
     let cluster = TestCluster::new().await;
     let keep = json!({"keepLegacyResource": true});

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::definition::DefinitionType;
-use super::format::ListFormat;
+use super::format::{ListFormat, output};
 use super::values::{Capability, capability, capability_of_center, center, object};
 
 /// What is done with capabilities: definitions that a centre has.
@@ -19,7 +19,7 @@ pub(crate) enum Cap {
         #[arg(value_name = "CENTRE", value_parser = center)]
         center: Option<String>,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Judge the definitions of a capability and apply them, in the system namespace where no --namespace is given
@@ -66,7 +66,7 @@ pub(crate) enum Center {
     #[command(visible_alias = "list", after_help = "Example:\n  vela cap center ls -o json")]
     Ls {
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Read the definitions of centres anew; what is installed stays as it is
@@ -131,7 +131,7 @@ pub(crate) struct Types {
     #[arg(long)]
     pub(crate) discover: bool,
     /// How to print them
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
     pub(crate) output: ListFormat,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::format::{Format, ListFormat};
+use super::format::{Format, ListFormat, output};
 use super::values::{Target, object, pair, target, template};
 
 /// What is done with configs.
@@ -23,7 +23,7 @@ pub(crate) enum Config {
         #[arg(long, short = 'A')]
         all_namespaces: bool,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Show a config: its template, its properties and the objects that go with it
@@ -36,7 +36,7 @@ pub(crate) enum Config {
         #[arg(long)]
         show_secrets: bool,
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
     /// Make a config of properties, or change the properties of one
@@ -113,7 +113,7 @@ pub(crate) enum ConfigTemplate {
         #[arg(long, short = 'A')]
         all_namespaces: bool,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Show the properties that the configs of a template take
@@ -123,7 +123,7 @@ pub(crate) enum ConfigTemplate {
         #[arg(value_name = "[NAMESPACE/]NAME", value_parser = template)]
         name: String,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
     /// Store a template written in CUE, after judging it

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::files::Recursive;
-use super::format::{Format, ListFormat};
+use super::format::{DefinitionFormat, Format, ListFormat, output};
 use super::values::{object, type_};
 
 /// What is done with definitions.
@@ -33,7 +33,7 @@ pub(crate) enum Def {
         #[command(flatten)]
         files: DefinitionFiles,
         /// How to print them: YAML documents, or a JSON list
-        #[arg(long, short, value_enum, default_value = "yaml")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "yaml")]
         output: Format,
     },
     /// Write typed clients of definitions in TypeScript, Go or Python
@@ -69,7 +69,7 @@ pub(crate) enum Def {
         #[command(flatten)]
         which: WhichDefinitions,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Print a definition
@@ -81,7 +81,7 @@ pub(crate) enum Def {
         #[command(flatten)]
         which: WhichDefinitions,
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "yaml")]
+        #[arg(long, short, value_parser = output::<DefinitionFormat>(), default_value = "yaml")]
         output: DefinitionFormat,
     },
 }
@@ -230,15 +230,4 @@ pub(crate) enum DefinitionType {
     WorkflowStep,
     /// WorkloadDefinition
     Workload,
-}
-
-/// How a definition is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DefinitionFormat {
-    /// The object
-    Yaml,
-    /// The object
-    Json,
-    /// Only its template
-    Cue,
 }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::format::ListFormat;
+use super::format::{ListFormat, output};
 use super::values::environment;
 
 /// What is done with environments.
@@ -22,7 +22,7 @@ pub(crate) enum Env {
         #[arg(value_parser = environment)]
         name: Option<String>,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Choose the environment that commands work in where no --namespace is given

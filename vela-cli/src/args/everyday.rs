@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::Format;
+use super::format::{Format, output};
 use super::values::object;
 use super::workflow::Followed;
 
@@ -45,7 +45,7 @@ pub(crate) struct Export {
     #[arg(long)]
     pub(crate) no_health_scope: bool,
     /// How to print it: YAML documents, or a JSON list
-    #[arg(long, short, value_enum, default_value = "yaml")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "yaml")]
     pub(crate) output: Format,
 }
 

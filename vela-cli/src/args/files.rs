@@ -43,6 +43,9 @@ pub(crate) struct Delete {
     /// Ask before named applications are deleted, too
     #[arg(long, short, conflicts_with_all = ["yes", "files", "kustomize"])]
     pub(crate) interactive: bool,
+    /// Leave the objects that an Application made where they are: they only stop being its own
+    #[arg(long, short)]
+    pub(crate) orphan: bool,
     /// Ask nothing
     #[arg(long, short)]
     pub(crate) yes: bool,

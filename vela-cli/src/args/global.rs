@@ -41,4 +41,18 @@ pub(crate) struct Global {
     /// How long to wait for the answer to one request, such as 5s (0: as long as it takes); streams may last longer
     #[arg(long, global = true, value_name = "TIME", help_heading = "Target", value_parser = duration)]
     pub(crate) request_timeout: Option<Duration>,
+    /// Print each request to the API server with its answer and time; levels below 6 print nothing, as with kubectl
+    #[arg(
+        long = "verbose",
+        alias = "v",
+        global = true,
+        value_name = "LEVEL",
+        help_heading = "Target",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "6",
+        default_value = "0",
+        hide_default_value = true
+    )]
+    pub(crate) verbose: u8,
 }

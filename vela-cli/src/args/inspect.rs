@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::files::{Kustomize, Recursive};
-use super::format::{Format, ListFormat};
+use super::format::{Format, ListFormat, output};
 use super::one_cluster::OneCluster;
 use super::values::{duration, object};
 
@@ -20,7 +20,7 @@ pub(crate) enum Revision {
         #[arg(value_parser = object)]
         application: String,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Print the application as it was in a revision, or what differs between two revisions
@@ -40,7 +40,7 @@ pub(crate) struct RevisionGet {
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], value_parser = object)]
     pub(crate) diff: Vec<String>,
     /// How to print it; an application is no table, and is printed as YAML instead
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Diff {
     #[arg(long)]
     pub(crate) allow_granting_rights: bool,
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 

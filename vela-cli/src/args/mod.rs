@@ -10,13 +10,14 @@ pub(crate) use self::capability::{Cap, Center, InstallCapability, TraitTypes, Ty
 pub(crate) use self::config::{ApplyTemplate, Config, ConfigTemplate, CreateConfig, DistributeConfig};
 pub(crate) use self::containers::{Exec, PortForward};
 pub(crate) use self::definition::{
-    ApplyDefinitions, Def, DefinitionFiles, DefinitionFormat, DefinitionType, DeleteDefinition,
-    EditDefinition, GenerateApi, InitDefinition, Language, TestDefinitions, WhichDefinitions,
+    ApplyDefinitions, Def, DefinitionFiles, DefinitionType, DeleteDefinition, EditDefinition, GenerateApi,
+    InitDefinition, Language, TestDefinitions, WhichDefinitions,
 };
 pub(crate) use self::environment::Env;
 pub(crate) use self::everyday::{Export, RollbackApplication, Top};
 pub(crate) use self::files::{Delete, Kustomize, Recursive};
-pub(crate) use self::format::{Format, ListFormat, ShowFormat};
+use self::format::output;
+pub(crate) use self::format::{DataFormat, DefinitionFormat, Format, ListFormat, ShowFormat};
 pub(crate) use self::global::Global;
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
@@ -24,7 +25,7 @@ pub(crate) use self::installing::{Auth, AuthProxy, Dashboard, Grant, Install, Un
 pub(crate) use self::one_cluster::OneCluster;
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
-pub(crate) use self::ql::{DataFormat, Ql, QlCommand};
+pub(crate) use self::ql::{Ql, QlCommand};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
 pub(crate) use self::values::{Capability, Target};
@@ -244,7 +245,7 @@ pub(crate) struct Status {
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
     pub(crate) timeout: Option<Duration>,
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 
@@ -264,7 +265,7 @@ pub(crate) struct Ls {
     #[arg(long, short)]
     pub(crate) watch: bool,
     /// How to print them
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
     pub(crate) output: ListFormat,
 }
 
@@ -304,7 +305,7 @@ pub(crate) struct DryRun {
     #[arg(long, value_name = "VERSION", requires = "offline", value_parser = ClusterVersion::from_text)]
     pub(crate) kubernetes_version: Option<ClusterVersion>,
     /// How to print the objects: yaml with comments on their origin, or a JSON list
-    #[arg(long, short, value_enum, default_value = "yaml")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "yaml")]
     pub(crate) output: Format,
 }
 
@@ -320,7 +321,7 @@ pub(crate) struct Show {
     #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
     pub(crate) offline: bool,
     /// How to print them
-    #[arg(long, short, value_enum, default_value = "table", visible_alias = "format")]
+    #[arg(long, short, value_parser = output::<ShowFormat>(), default_value = "table", visible_alias = "format")]
     pub(crate) output: ShowFormat,
 }
 
@@ -337,7 +338,7 @@ pub(crate) enum Rollout {
         #[arg(value_parser = object)]
         name: String,
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
         /// Show it until it has ended or waits for a user
         #[arg(long, short)]
@@ -385,7 +386,7 @@ pub(crate) enum Rollout {
         #[arg(value_parser = object)]
         application: String,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
 }
@@ -402,7 +403,7 @@ pub(crate) struct RolloutPlan {
     #[arg(long, value_enum, default_value = "replaced")]
     pub(crate) pods: Pods,
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 
@@ -438,7 +439,7 @@ pub(crate) struct RolloutSimulate {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) until: Duration,
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 
@@ -466,7 +467,7 @@ pub(crate) enum Sandbox {
     /// Say whether it serves, where its data are and how much there is
     Status {
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
     /// Print the kubeconfig of the sandbox that serves
@@ -482,7 +483,7 @@ pub(crate) struct Completion {
 #[derive(Debug, Args)]
 pub(crate) struct Version {
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::format::{Format, ListFormat};
+use super::format::{Format, ListFormat, output};
 use super::values::object;
 
 #[derive(Debug, Subcommand)]
@@ -23,7 +23,7 @@ pub(crate) struct PolicyView {
     #[arg(value_parser = object)]
     pub(crate) application: String,
     /// How to print them
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
     pub(crate) output: ListFormat,
 }
 
@@ -50,6 +50,6 @@ pub(crate) struct PolicyDryRun {
     #[arg(long)]
     pub(crate) outcome: bool,
     /// How to print it: what each policy changes, or all of it for programs
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }

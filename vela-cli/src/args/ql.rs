@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
-use super::format::ListFormat;
+use super::format::{DataFormat, ListFormat, output};
 use super::values::{object, pair};
 
 /// What is asked, or what is done with stored views.
@@ -29,17 +29,8 @@ pub(crate) struct Ql {
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = pair, requires = "file")]
     pub(crate) parameter: Vec<(String, String)>,
     /// How to print the result
-    #[arg(long, short, value_enum, default_value = "json")]
+    #[arg(long, short, value_parser = output::<DataFormat>(), default_value = "json")]
     pub(crate) output: DataFormat,
-}
-
-/// How data is printed that has no table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DataFormat {
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +39,7 @@ pub(crate) enum QlCommand {
     #[command(visible_alias = "ls", after_help = "Example:\n  vela ql list")]
     List {
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
     /// Store a view in CUE, after judging it, for everybody who may read the namespace of the system

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::format::Format;
+use super::format::{Format, output};
 
 /// What is asked about an installation.
 #[derive(Debug, Subcommand)]
@@ -11,14 +11,14 @@ pub(crate) enum System {
     #[command(after_help = "Examples:\n  vela system info\n  vela system info -o json")]
     Info {
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
     /// Look for what is wrong with an installation, and say how to mend it; ends with 1 where something is
     #[command(after_help = "Examples:\n  vela system diagnose\n  vela system diagnose -o json")]
     Diagnose {
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
         output: Format,
     },
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::format::{Format, ListFormat};
+use super::format::{Format, ListFormat, output};
 use super::values::{duration, object};
 
 /// What is done with the workflow of an application.
@@ -39,7 +39,7 @@ pub(crate) enum Workflow {
         #[arg(long, short, value_name = "STEP")]
         step: Option<String>,
         /// How to print it
-        #[arg(long, short, value_enum, default_value = "yaml")]
+        #[arg(long, short, value_parser = output::<Format>(), default_value = "yaml")]
         output: Format,
     },
     /// Run a workflow before it runs: the real controller, on a clock that jumps, in a cluster inside this process;
@@ -52,7 +52,7 @@ pub(crate) enum Workflow {
         #[arg(long, short = 'A')]
         all_namespaces: bool,
         /// How to print them
-        #[arg(long, short, value_enum, default_value = "table")]
+        #[arg(long, short, value_parser = output::<ListFormat>(), default_value = "table")]
         output: ListFormat,
     },
 }
@@ -98,7 +98,7 @@ pub(crate) struct WorkflowSimulate {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) until: Duration,
     /// How to print it
-    #[arg(long, short, value_enum, default_value = "table")]
+    #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
+use vela_crds::finalizers;
 use vela_engine::Document;
 
-use crate::applications::APPLICATIONS;
+use crate::applications::{APPLICATIONS, KIND};
 use crate::args::{Delete, Global};
 use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
@@ -44,7 +45,7 @@ async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen
         ask_first(&names, cluster.namespace(), screen)?;
     }
     for name in &names {
-        match by_name(cluster, name).await {
+        match by_name(cluster, name, args.orphan).await {
             Ok(awaited) => asked.push(awaited),
             Err(failure) => failures.push(failure),
         }
@@ -52,7 +53,8 @@ async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen
     // One rank after the other: a Component is gone only after the application that uses it.
     for document in documents {
         let (api_version, kind) = (document.api_version(), document.kind());
-        match ask(cluster, api_version, kind, Some(document.namespace()), document.name()).await {
+        let namespace = Some(document.namespace());
+        match ask(cluster, (api_version, kind), namespace, document.name(), args.orphan).await {
             Ok(Some(awaited)) if order::is_application(document) && !args.no_wait => {
                 if let Err(failure) = wait::gone(cluster, &[awaited], args.timeout, screen).await {
                     let interrupted = failure.is_interrupt();
@@ -77,9 +79,9 @@ async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen
     Failure::all(failures).map_or(Ok(()), Err)
 }
 
-async fn by_name(cluster: &Cluster, name: &str) -> Result<Awaited> {
+async fn by_name(cluster: &Cluster, name: &str, orphan: bool) -> Result<Awaited> {
     for (api_version, kind) in APPLICATIONS {
-        if let Some(awaited) = ask(cluster, api_version, kind, None, name).await? {
+        if let Some(awaited) = ask(cluster, (api_version, kind), None, name, orphan).await? {
             return Ok(awaited);
         }
     }
@@ -124,15 +126,24 @@ fn ask_first(names: &[String], namespace: &str, screen: &mut Screen) -> Result<(
     confirm(&question, screen)
 }
 
+/// Asks for the deletion of an object; with `orphan` what an Application made is to stay.
 async fn ask(
     cluster: &Cluster,
-    api_version: &str,
-    kind: &str,
+    (api_version, kind): (&str, &str),
     namespace: Option<&str>,
     name: &str,
+    orphan: bool,
 ) -> Result<Option<Awaited>> {
     let Some(object) = cluster.get(api_version, kind, namespace, name).await? else { return Ok(None) };
     let awaited = Awaited::of(&object);
+    if orphan && kind == "ApplicationConfiguration" {
+        let error =
+            Error::not_supported(format!("{kind} {name} cannot leave its objects behind: Applications can"));
+        return Err(error.hint("leave out --orphan to delete it with its objects").into());
+    }
+    if orphan && kind == KIND {
+        cluster.hold(api_version, kind, &object, finalizers::ORPHAN_RESOURCE).await?;
+    }
     let deleted = cluster.delete(api_version, kind, namespace, name).await?;
     Ok(deleted.map(|uid| Awaited { uid, ..awaited }))
 }

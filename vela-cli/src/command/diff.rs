@@ -19,7 +19,7 @@ use crate::error::{Error, Failure, Result};
 use crate::offline::RenderInputs;
 use crate::ownership::FIELD_MANAGER;
 use crate::pointer::text;
-use crate::screen::{BAD, BOLD, BUSY, GOOD, Screen, data, styled};
+use crate::screen::{BAD, BOLD, BUSY, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline, order};
 
@@ -169,7 +169,7 @@ fn written(object: &Value) -> Value {
 fn show(entries: &[Entry], format: Format, screen: &mut Screen) -> Result<()> {
     if format != Format::Table {
         let all: Value = entries.iter().map(Entry::data).collect();
-        screen.print(&data(format, &all)?)?;
+        screen.data(format, &all)?;
     } else {
         let text: String = entries.iter().map(Entry::render).collect();
         let count = |word: &str| entries.iter().filter(|entry| entry.word() == word).count();

@@ -11,7 +11,7 @@ use crate::appfile::{Origins, Resolved};
 use crate::args::{DryRun, Format, Global};
 use crate::error::{Error, Failure, Result};
 use crate::offline::{JudgedWorkflows, RenderInputs};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::{appfile, input, offline};
 
@@ -179,11 +179,11 @@ fn show(shown: &Shown, rendered: RenderedAll, format: Format, screen: &mut Scree
 }
 
 fn print(shown: &Shown, rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
-    if format == Format::Json {
+    if let Format::Json | Format::JsonPath(_) = format {
         let lists = rendered.iter().map(dry_run::list);
         let items: Vec<Value> =
             lists.filter_map(|list| list.get("items").and_then(Value::as_array).cloned()).flatten().collect();
-        return screen.print(&data(format, &json!({"apiVersion": "v1", "kind": "List", "items": items}))?);
+        return screen.data(format, &json!({"apiVersion": "v1", "kind": "List", "items": items}));
     }
     let parts = shown.parts.iter().zip(rendered);
     let text: String = parts.map(|((_, head), one)| format!("{head}{}", dry_run::text(one))).collect();

@@ -3,12 +3,12 @@
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::args::{Env, Format, Global, ListFormat};
+use crate::args::{Env, Global, ListFormat};
 use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
 use crate::environment::{self, Deletable, Environment};
 use crate::error::{Failure, Result};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
@@ -53,15 +53,16 @@ async fn list(cluster: &Cluster, name: Option<&str>, format: ListFormat, screen:
         })
         .collect();
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    if let Some(format) = format.data() {
+        return screen.data(format, &Value::Array(rows));
+    }
     match format {
-        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
         ListFormat::Name if rows.is_empty() => return Ok(()),
         ListFormat::Name => {
             let names: Vec<String> = rows.iter().map(|row| cell(row, "name")).collect();
             return screen.print(&names.join("\n"));
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     let mut table = Table::new(&["NAME", "NAMESPACE", "CURRENT"]);
     for row in &rows {

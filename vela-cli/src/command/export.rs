@@ -10,7 +10,7 @@ use crate::appfile::{self, Resolved};
 use crate::args::{Export, Format, Global, Kustomize, Recursive};
 use crate::error::{Error, Failure, Result};
 use crate::offline::RenderInputs;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline};
 
@@ -83,9 +83,9 @@ fn print(applications: &[Document], args: &Export, screen: &mut Screen) -> Resul
         objects.extend([application, scope]);
     }
     match args.output {
-        Format::Json => {
+        Format::Json | Format::JsonPath(_) => {
             let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-            screen.document(&data(Format::Json, &list)?)
+            screen.data(args.output, &list)
         }
         Format::Yaml | Format::Table => {
             let all: Vec<String> = objects.iter().map(dry_run::yaml).collect();

@@ -15,14 +15,14 @@ use vela_engine::view::{Query, View};
 use vela_runtime::Discovery;
 
 use crate::applications::enumerated;
-use crate::args::{DataFormat, Format, Global, ListFormat, Ql, QlCommand};
+use crate::args::{DataFormat, Global, ListFormat, Ql, QlCommand};
 use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
 use crate::error::{Error, Failure, Result};
 use crate::input;
 use crate::listing::print_list;
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 
 const CONFIG_MAP: (&str, &str) = ("v1", "ConfigMap");
@@ -59,14 +59,10 @@ async fn ask(cluster: &Cluster, args: &Ql, screen: &mut Screen) -> Result<()> {
         (None, None) => return Err(Error::user("there is no view to ask").into()),
     };
     let result = answer(cluster, view).await?;
-    let format = match args.output {
-        DataFormat::Json => Format::Json,
-        DataFormat::Yaml => Format::Yaml,
-    };
     match &result {
         // A text alone is printed as it is, as `kubectl -o jsonpath` does.
         Value::String(text) if args.output == DataFormat::Json => screen.print(text),
-        result => screen.print(&data(format, result)?),
+        result => screen.data(args.output.into(), result),
     }
 }
 

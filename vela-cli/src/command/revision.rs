@@ -10,7 +10,7 @@ use crate::args::{Format, Global, ListFormat, Revision, RevisionGet};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::pointer::text;
-use crate::screen::{BAD, GOOD, Screen, data, styled};
+use crate::screen::{BAD, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 use crate::{differences, revisions};
@@ -50,14 +50,15 @@ async fn list(cluster: &Cluster, application: &str, format: ListFormat, screen: 
         })
     };
     let rows: Vec<Value> = revisions.iter().map(row).collect();
+    if let Some(format) = format.data() {
+        return screen.data(format, &Value::Array(rows));
+    }
     match format {
-        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
         ListFormat::Name => {
             let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
             return screen.print(&names.join("\n"));
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     let is_wide = format == ListFormat::Wide;
     let mut heading = vec!["REVISION", "CURRENT", "SUCCEEDED", "VERSION", "CREATED"];
@@ -88,7 +89,7 @@ async fn get(cluster: &Cluster, args: &RevisionGet, screen: &mut Screen) -> Resu
         let after = comparable(&find(cluster, to).await?)?;
         let found = differences::between(&before, &after);
         if args.output != Format::Table {
-            return screen.print(&data(args.output, &differences::data(&found))?);
+            return screen.data(args.output, &differences::data(&found));
         }
         if found.is_empty() {
             screen.say(&format!("{from} and {to} do not differ."));
@@ -105,7 +106,7 @@ async fn get(cluster: &Cluster, args: &RevisionGet, screen: &mut Screen) -> Resu
     let version =
         revision.data.pointer("/spec/application/apiVersion").and_then(Value::as_str).unwrap_or(API_VERSION);
     let application = json!({"apiVersion": version, "kind": KIND, "metadata": metadata, "spec": spec});
-    screen.document(&data(args.output, &application)?)
+    screen.data(args.output, &application)
 }
 
 async fn find(cluster: &Cluster, name: &str) -> Result<DynamicObject> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::args::{Format, Sandbox};
 use crate::error::{Error, Result};
 use crate::sandbox::{Home, Local, LockAttempt, stop_process};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, block_on_threads};
 
 /// A serving sandbox closes its store and goes within this time, or something holds it.
@@ -136,7 +136,7 @@ fn status(output: Format, screen: &mut Screen) -> Result<()> {
     if output != Format::Table {
         let value =
             json!({"state": state, "pods": "simulated", "pid": pid, "path": home.path(), "bytes": bytes});
-        return screen.print(&data(output, &value)?);
+        return screen.data(output, &value);
     }
     let mut text = format!("State   {state}\nPods    simulated\n");
     if let Some(pid) = pid {

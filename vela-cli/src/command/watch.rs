@@ -31,10 +31,11 @@ pub(super) async fn until_stopped(
     }
 }
 
-/// A document among others: one line of JSON, or one document of YAML.
+/// A document among others: one line of JSON, one document of YAML, or what a template makes of it.
 pub(super) fn document(format: Format, value: &Value) -> Result<String> {
     match format {
         Format::Json => Ok(data_line(value)),
+        Format::JsonPath(_) => data(format, value),
         Format::Yaml | Format::Table => Ok(format!("---\n{}", data(Format::Yaml, value)?)),
     }
 }

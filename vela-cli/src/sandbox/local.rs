@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 use tokio::task::JoinHandle;
+use tower::Layer as _;
 use vela_apiserver::store::{self, Store};
 use vela_apiserver::{ApiServer, Served};
 use vela_core::options::{Bounds, EgressPolicy};
@@ -15,6 +16,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation;
 use crate::purpose::Purpose;
+use crate::requests::RequestLog;
 use crate::sandbox::home::advice;
 use crate::sandbox::{Home, Lock};
 use crate::system_namespace::USUAL;
@@ -66,14 +68,15 @@ impl Local {
             let (egress_policy, bounds) = (EgressPolicy::ServicesAndLoopback, Bounds::NONE);
             let options = Options { egress_policy, bounds, ..Options::default() };
             let process = Process { options, stop, ..Process::default() };
-            local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), process)));
+            local.controllers =
+                Some(tokio::spawn(Controllers::run(local.client("default", RequestLog::default()), process)));
         }
         Ok(local)
     }
 
     /// A client that speaks to the API server without a socket.
-    pub(crate) fn client(&self, namespace: &str) -> Client {
-        Client::new(self.server.service(), namespace)
+    pub(crate) fn client(&self, namespace: &str, log: RequestLog) -> Client {
+        Client::new(log.layer(self.server.service()), namespace)
     }
 
     /// What a user may want to know about its renewal for this release; mostly nothing.
@@ -88,9 +91,12 @@ impl Local {
         if record.as_ref().is_some_and(|found| found.identity == identity) {
             return Ok(Vec::new());
         }
-        let cluster =
-            Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned())
-                .with_system(Some(USUAL.to_owned()));
+        let cluster = Cluster::new(
+            self.client("default", RequestLog::default()),
+            "the local sandbox".to_owned(),
+            "default".to_owned(),
+        )
+        .with_system(Some(USUAL.to_owned()));
         let notes = installation::renew(&cluster, &objects, record.is_none()).await?;
         StoreRecord { identity, revision: self.server.store().revision() }.write(&self.home)?;
         Ok(notes)

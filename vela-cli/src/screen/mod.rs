@@ -157,6 +157,11 @@ impl Screen {
         Self::of(out, err, std::io::stderr().is_terminal())
     }
 
+    /// Adds lines of progress below the others from now on, instead of rewriting them.
+    pub(crate) fn append(&mut self) {
+        self.live = false;
+    }
+
     /// A screen that only records what is said and printed, for an answer that is no terminal.
     pub(crate) fn recorded(recorded: &Recorded) -> Self {
         Self::of(Box::new(recorded.clone()), Box::new(recorded.clone()), false)
@@ -196,6 +201,16 @@ impl Screen {
         }
     }
 
+    /// Prints a value for programs. What a template makes gets no line end that it does not write, as from `kubectl`,
+    /// except on a terminal.
+    pub(crate) fn data(&mut self, format: Format, value: &serde_json::Value) -> Result<()> {
+        let text = data(format, value)?;
+        match format {
+            Format::JsonPath(_) if !std::io::stdout().is_terminal() => self.out(&text, "").map(drop),
+            _ => self.document(&text),
+        }
+    }
+
     /// Passes on what a command in a container writes, byte by byte: it has this terminal, as over ssh. Says whether there
     /// is a reader yet.
     pub(crate) fn pass(&mut self, bytes: &[u8], to: Passed) -> Result<bool> {
@@ -215,7 +230,11 @@ impl Screen {
     }
 
     fn write(&mut self, text: &str) -> Result<bool> {
-        match writeln!(self.out, "{}", text.trim_end_matches('\n')).and_then(|()| self.out.flush()) {
+        self.out(text.trim_end_matches('\n'), "\n")
+    }
+
+    fn out(&mut self, text: &str, end: &str) -> Result<bool> {
+        match write!(self.out, "{text}{end}").and_then(|()| self.out.flush()) {
             Ok(()) => Ok(true),
             // The reader (`head`, a pager) has seen enough: that is no failure of ours.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
@@ -300,6 +319,9 @@ pub(crate) fn data_line(value: &serde_json::Value) -> String {
 pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> {
     let json = || serde_json::to_string_pretty(value).map(neutral::json).map_err(|error| error.to_string());
     match format {
+        Format::JsonPath(template) => {
+            return template.text(value).map_err(|why| Error::user(format!("--output: {why}")).into());
+        }
         Format::Json => json(),
         Format::Yaml | Format::Table => match serde_saphyr::to_string(value) {
             // YAML that a person may look at without harm; every JSON text is YAML, too.

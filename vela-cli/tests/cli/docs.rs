@@ -26,6 +26,7 @@ const PAGES: &[&str] = &[
     "workflows.md",
     "appfile.md",
     "queries.md",
+    "scripts.md",
 ];
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -242,6 +243,11 @@ fn writing_an_appfile() {
 #[test]
 fn asking_the_cluster() {
     read(PAGES[7]);
+}
+
+#[test]
+fn vela_in_scripts() {
+    read(PAGES[8]);
 }
 
 /// Who meets a code finds it, with an example that shows it, and finds none that is gone.

@@ -88,6 +88,24 @@ fn a_named_application_is_deleted_after_a_question() {
 }
 
 #[test]
+fn an_application_is_deleted_without_its_objects() {
+    let person = with_applications();
+    person.types(&["delete", "site", "--orphan"]).ok();
+    person.types(&["status", "site"]).fails(1, &["there is no application \"site\""]);
+    let site = person.write("site.yaml", site(false));
+    person
+        .types(&["up", &site])
+        .fails(1, &["cannot change Deployment default/front: it exists and was not made by"]);
+    person.types(&["delete", "site", "-o"]).ok();
+    let configuration = person.write("old.yaml", "apiVersion: core.oam.dev/v1alpha2\nkind: ApplicationConfiguration\nmetadata: {name: old}\nspec: {components: []}\n");
+    person.types(&["up", &configuration]).ok();
+    person
+        .types(&["delete", "old", "--orphan"])
+        .fails(5, &["ApplicationConfiguration old cannot leave its objects behind"]);
+    person.types(&["status", "old"]).ok();
+}
+
+#[test]
 fn a_flag_that_is_not_here_says_what_is() {
     let person = Person::new();
     for (words, instead) in [
@@ -95,10 +113,7 @@ fn a_flag_that_is_not_here_says_what_is() {
         (&["up", "-f", "a.yaml", "-s", "x"], "`vela up` has no -s: one controller"),
         (&["live-diff", "a.yaml", "--revision=shop-v1"], "`vela diff` has no --revision: `vela revision get"),
         (&["env", "init", "a", "--labels", "a=b"], "`vela env init` has no --labels"),
-        (
-            &["-n", "x", "delete", "a", "--orphan"],
-            "`vela delete` has no --orphan: give the application a policy",
-        ),
+        (&["-n", "x", "delete", "a", "--force"], "`vela delete` has no --force: nothing has to be forced"),
     ] {
         person.types(words).fails(5, &[instead]);
     }
@@ -107,4 +122,51 @@ fn a_flag_that_is_not_here_says_what_is() {
     let markdown = person.types(&["show", "webservice", "--offline", "--format", "markdown"]).ok().out;
     assert_eq!(markdown, person.types(&["show", "webservice", "--offline", "-o", "markdown"]).ok().out);
     person.types(&["show", "webservice", "--offline", "--format", "console"]).ok();
+}
+
+#[test]
+fn templates_print_what_they_find() {
+    let person = with_applications();
+    let prints = |words: &[&str], template: &str| {
+        person.types(&[words, &["-o", &format!("jsonpath={template}")]].concat()).ok().out
+    };
+    assert_eq!(prints(&["ls"], "{.items[*].metadata.name}"), "other site");
+    assert_eq!(
+        prints(&["ls"], "{range .items[*]}{.metadata.name}\t{.status.status}{\"\\n\"}{end}"),
+        "other\trunning\nsite\trunning\n"
+    );
+    assert_eq!(prints(&["ls", "-l", "team=shop"], "{.items[0].metadata.labels.team}"), "shop");
+    assert_eq!(prints(&["status", "site"], ".status.status"), "running");
+    assert_eq!(prints(&["show", "scaler"], "{.items[*].name}"), "scaler");
+    assert_eq!(prints(&["def", "get", "scaler"], "{.kind}"), "TraitDefinition");
+    assert_eq!(prints(&["revision", "list", "site"], "{.items[*].name}"), "site-v1");
+    assert_eq!(prints(&["traits"], "{.items[?(@.name==\"scaler\")].name}"), "scaler");
+    assert_eq!(prints(&["version"], "{.version}"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        prints(&["ql", "component-pod-view{appName=site, appNs=default}"], "{.podList[*].component}"),
+        "front"
+    );
+
+    let absent = person.types(&["ls", "-o", "jsonpath={.items[9].kind}"]);
+    absent.fails(1, &["--output: path .items[9].kind: there is no element [9]: the list has 2 elements"]);
+    let wrong = person.types(&["ls", "-o", "jsonpath={.items"]);
+    wrong.fails(2, &["invalid value 'jsonpath={.items' for '--output <OUTPUT>'", "the closing } is missing"]);
+    person.types(&["ls", "-o", "go-template={{.}}"]).fails(2, &["table, wide, json, yaml, name, jsonpath="]);
+}
+
+#[test]
+fn requests_are_printed_where_asked_for() {
+    let person = with_applications();
+    let list = "GET /apis/core.oam.dev/v1beta1/namespaces/default/applications";
+    for asked in ["--verbose", "--v=6", "--verbose=9", "--v"] {
+        let said = person.types(&["ls", "-o", "name", asked]).ok();
+        assert_eq!(said.out.lines().count(), 2, "{said:?}");
+        assert!(
+            said.err.lines().any(|line| line.starts_with(list) && line.contains(" 200 OK in ")),
+            "{said:?}"
+        );
+    }
+    for silent in [&[][..], &["--v=5"]] {
+        assert!(!person.types(&[&["ls", "-o", "name"], silent].concat()).ok().err.contains("GET "));
+    }
 }

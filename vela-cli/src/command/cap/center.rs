@@ -9,11 +9,11 @@ use vela_runtime::clock;
 use super::address::Address;
 use super::fetch;
 use super::store::{self, Center};
-use crate::args::{Center as Words, Format, ListFormat};
+use crate::args::{Center as Words, ListFormat};
 use crate::command::def;
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::table::Table;
 
 pub(super) fn run(args: &Words, screen: &mut Screen) -> Result<()> {
@@ -149,15 +149,16 @@ fn list(format: ListFormat, screen: &mut Screen) -> Result<()> {
         })
     };
     let rows: Value = all.iter().map(row).collect();
+    if let Some(format) = format.data() {
+        return screen.data(format, &rows);
+    }
     match format {
-        ListFormat::Json => return screen.print(&data(Format::Json, &rows)?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &rows)?),
         ListFormat::Name if all.is_empty() => return Ok(()),
         ListFormat::Name => {
             let names: Vec<&str> = all.iter().map(|center| center.name.as_str()).collect();
             return screen.print(&names.join("\n"));
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     let mut table = Table::new(&["NAME", "ADDRESS", "CAPABILITIES", "SYNCED"]);
     for Center { name, address, synced, definitions, .. } in &all {

@@ -8,12 +8,12 @@ use vela_engine::DefinitionKind;
 
 use super::store::{self, CENTER, Center};
 use crate::applications::API_VERSION;
-use crate::args::{Format, Global, ListFormat};
+use crate::args::{Global, ListFormat};
 use crate::cluster::Cluster;
 use crate::command::def;
 use crate::error::{Failure, Result};
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
@@ -70,15 +70,16 @@ fn print(centers: &[&Center], listed: &Listed<'_>, there: &There, screen: &mut S
         }
     }
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    if let Some(format) = listed.format.data() {
+        return screen.data(format, &Value::Array(rows));
+    }
     match listed.format {
-        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
         ListFormat::Name if rows.is_empty() => return Ok(()),
         ListFormat::Name => {
             let name = |row: &Value| format!("{}/{}", cell(row, "center"), cell(row, "name"));
             return screen.print(&rows.iter().map(name).collect::<Vec<_>>().join("\n"));
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     let mut table =
         Table::new(&["NAME", "CENTER", "TYPE", "DEFINITION", "STATUS", "APPLIES-TO", "DESCRIPTION"]);

@@ -140,7 +140,7 @@ async fn get(
             "properties": properties,
             "objects": outputs,
         });
-        return screen.print(&data(format, &value)?);
+        return screen.data(format, &value);
     }
     let mut out = String::new();
     let mut say = |label: &str, value: &str| {

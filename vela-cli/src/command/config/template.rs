@@ -19,7 +19,7 @@ use crate::error::{Error, Failure, Result};
 use crate::input;
 use crate::listing::print_list;
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 
 const CONFIG_MAP: (&str, &str) = ("v1", "ConfigMap");
 
@@ -48,7 +48,7 @@ pub(super) async fn run(cluster: &Cluster, args: &ConfigTemplate, screen: &mut S
         ConfigTemplate::Show { name, output } => {
             let described = described(&find(cluster, name).await?);
             if *output != Format::Table {
-                return screen.print(&data(*output, &json!(described))?);
+                return screen.data(*output, &json!(described));
             }
             let width = screen.width().unwrap_or(usize::MAX);
             screen.print(&format!("config template {name}\n\n{}", outline::render(&described, width)))
@@ -80,7 +80,7 @@ async fn apply(cluster: &Cluster, args: &ApplyTemplate, screen: &mut Screen) -> 
     let (applied, _) = cluster.apply(&object, true, args.dry_run).await?;
     if args.dry_run {
         screen.say(&format!("{} {} (dry run)", title(&object), applied.word()));
-        return screen.document(&data(Format::Yaml, &object)?);
+        return screen.data(Format::Yaml, &object);
     }
     screen.say(&format!("{} {}", title(&object), applied.word()));
     Ok(())

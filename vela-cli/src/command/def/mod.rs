@@ -25,7 +25,7 @@ use vela_engine::{Definition, DefinitionKind, Document, dry_run};
 use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat};
 use crate::error::{Error, Failure, Result};
 use crate::input;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::table::Table;
 
 /// The kinds of definitions, each of which a capability may be.
@@ -91,9 +91,9 @@ fn render(paths: &DefinitionFiles, format: Format, screen: &mut Screen) -> Resul
     }
     let values: Vec<&Value> = documents.iter().map(Document::value).collect();
     match format {
-        Format::Json => {
+        Format::Json | Format::JsonPath(_) => {
             let list = json!({"apiVersion": "v1", "kind": "List", "items": values});
-            screen.document(&data(Format::Json, &list)?)
+            screen.data(format, &list)
         }
         Format::Yaml | Format::Table => {
             let all: Vec<String> = values.into_iter().map(dry_run::yaml).collect();
@@ -115,16 +115,17 @@ fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) ->
     };
     let rows: Vec<Value> = definitions.iter().map(row).collect();
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    if let Some(format) = format.data() {
+        return screen.data(format, &Value::Array(rows));
+    }
     match format {
-        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
         ListFormat::Name => {
             let name =
                 |row| format!("{}.core.oam.dev/{}", cell(row, "kind").to_lowercase(), cell(row, "name"));
             let names: Vec<String> = rows.iter().map(name).collect();
             return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     let mut table = Table::new(&["NAME", "TYPE", "NAMESPACE", "DESCRIPTION"]);
     for row in &rows {
@@ -159,7 +160,8 @@ fn get(name: &str, definitions: &[&Definition], format: DefinitionFormat, screen
         metadata.remove("managedFields");
     }
     match format {
-        DefinitionFormat::Json => screen.document(&data(Format::Json, &object)?),
+        DefinitionFormat::Json => screen.data(Format::Json, &object),
+        DefinitionFormat::JsonPath(template) => screen.data(Format::JsonPath(template), &object),
         DefinitionFormat::Yaml => screen.document(&dry_run::yaml(&object)),
         DefinitionFormat::Cue => match object.pointer("/spec/schematic/cue/template").and_then(Value::as_str)
         {

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 pub(super) use self::rows::phase;
 use self::rows::{name_of, rows};
 use crate::applications::APPLICATIONS;
-use crate::args::{Format, Global, ListFormat, Ls};
+use crate::args::{Global, ListFormat, Ls};
 use crate::cluster::Cluster;
 use crate::command::delete::is_part_of_application;
 use crate::command::watch::{document, until_stopped};
 use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on, block_on_threads};
 use crate::table::{Columns, Table};
 
@@ -55,16 +55,11 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<(Vec<
         }
         return Ok((applications, None));
     }
-    let format = match args.output {
-        ListFormat::Json => Some(Format::Json),
-        ListFormat::Yaml => Some(Format::Yaml),
-        ListFormat::Table | ListFormat::Wide | ListFormat::Name => None,
-    };
-    if let Some(format) = format {
+    if let Some(format) = args.output.data() {
         match args.watch {
             // What follows is one document for each change, and so is this.
             true => applications.iter().try_for_each(|one| screen.print(&document(format, one)?))?,
-            false => screen.print(&data(format, &Value::Array(applications.clone()))?)?,
+            false => screen.data(format, &Value::Array(applications.clone()))?,
         }
         return Ok((applications, None));
     }

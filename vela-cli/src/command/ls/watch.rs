@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::rows::{component_rows, name_of};
 use crate::applications::APPLICATIONS;
-use crate::args::{Format, ListFormat, Ls};
+use crate::args::{ListFormat, Ls};
 use crate::changes::{Change, Changes, Key};
 use crate::cluster::Cluster;
 use crate::command::delete::is_part_of_application;
@@ -41,11 +41,10 @@ impl View<'_> {
     fn entries(&self, application: &Value) -> Result<Vec<Entry>> {
         let version = text(application, "/metadata/resourceVersion").to_owned();
         let whole = |text: String| vec![Entry { identity: version.clone(), text }];
-        Ok(match self.args.output {
-            ListFormat::Json => whole(document(Format::Json, application)?),
-            ListFormat::Yaml => whole(document(Format::Yaml, application)?),
-            ListFormat::Name => whole(name_of(application)),
-            ListFormat::Table | ListFormat::Wide => {
+        Ok(match (self.args.output.data(), self.args.output) {
+            (Some(format), _) => whole(document(format, application)?),
+            (None, ListFormat::Name) => whole(name_of(application)),
+            (None, _) => {
                 let namespace = text(application, "/metadata/namespace");
                 let name = text(application, "/metadata/name");
                 let named = |mut row: Vec<String>| {
@@ -75,11 +74,10 @@ impl View<'_> {
             "metadata": {"name": key.name, "namespace": key.namespace},
             "status": {"status": DELETED},
         });
-        Ok(match self.args.output {
-            ListFormat::Json => document(Format::Json, &object)?,
-            ListFormat::Yaml => document(Format::Yaml, &object)?,
-            ListFormat::Name => name_of(&object),
-            ListFormat::Table | ListFormat::Wide => {
+        Ok(match (self.args.output.data(), self.args.output) {
+            (Some(format), _) => document(format, &object)?,
+            (None, ListFormat::Name) => name_of(&object),
+            (None, _) => {
                 let mut row = vec![String::new(); PHASE + 1];
                 row[0].clone_from(&key.name);
                 DELETED.clone_into(&mut row[PHASE]);

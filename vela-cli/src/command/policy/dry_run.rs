@@ -12,7 +12,7 @@ use crate::applications::{API_VERSION, KIND};
 use crate::args::{Format, Global, PolicyDryRun};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::{differences, input, offline};
 
@@ -110,8 +110,8 @@ fn show(shown: &[Shown], args: &PolicyDryRun, screen: &mut Screen) -> Result<()>
         let all: Vec<Value> =
             shown.iter().map(|one| if args.outcome { left(one) } else { report(one) }).collect();
         return match &all[..] {
-            [one] => screen.document(&data(format, one)?),
-            all => screen.document(&data(format, &json!(all))?),
+            [one] => screen.data(format, one),
+            all => screen.data(format, &json!(all)),
         };
     }
     for (application, transformed) in shown {

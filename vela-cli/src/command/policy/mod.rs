@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use self::words::{absent, changes};
 use crate::applications::{API_VERSION, KIND};
-use crate::args::{Format, Global, ListFormat, Policy, PolicyView};
+use crate::args::{Global, ListFormat, Policy, PolicyView};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::pointer::text;
-use crate::screen::{BAD, GOOD, Screen, data, styled};
+use crate::screen::{BAD, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
@@ -33,14 +33,15 @@ async fn view(cluster: &Cluster, args: &PolicyView, screen: &mut Screen) -> Resu
         return Err(absent(cluster, name).into());
     };
     let rows = policies(&json!(application));
+    if let Some(format) = args.output.data() {
+        return screen.data(format, &Value::Array(rows));
+    }
     match args.output {
-        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
-        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
         ListFormat::Name => {
             let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
             return screen.print(&names.join("\n"));
         }
-        ListFormat::Table | ListFormat::Wide => {}
+        _ => {}
     }
     if rows.is_empty() {
         screen.say(&format!("Application {name} has no policies, and no global one acts on it."));

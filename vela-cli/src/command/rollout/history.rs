@@ -10,7 +10,7 @@ use super::found::{API_VERSION, KIND};
 use crate::args::Format;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::table::Table;
 
 pub(super) async fn show(
@@ -36,7 +36,7 @@ pub(super) async fn show(
             let ends = ends(&rollouts, &revision.name_any());
             json!({"name": revision.name_any(), "created": revision.creation_timestamp(), "rollouts": ends})
         });
-        return screen.print(&data(format, &Value::Array(rows.collect()))?);
+        return screen.data(format, &Value::Array(rows.collect()));
     }
     let mut table = Table::new(&["REVISION", "CREATED", "ROLLOUTS"]);
     for revision in &revisions {

@@ -9,7 +9,7 @@ use vela_engine::rollout::preview::{Preview, Strategy, preview};
 use crate::args::{Format, Pods, RolloutPlan as Args};
 use crate::error::{Error, Failure, Result};
 use crate::input;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result<()> {
     let documents = input::read(&args.files)?;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result<()> {
         return screen.print(&text.collect::<Vec<_>>().join("\n"));
     }
     let all = found.iter().map(|(title, preview)| to_json(title, preview)).collect();
-    screen.print(&data(args.output, &Value::Array(all))?)
+    screen.data(args.output, &Value::Array(all))
 }
 
 /// The plan that a document has, checked and completed as admission does it.

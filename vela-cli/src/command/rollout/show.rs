@@ -9,7 +9,7 @@ use vela_engine::rollout::{progress, rest, state};
 use super::found::source;
 use crate::args::Format;
 use crate::error::Result;
-use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
+use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, styled};
 use crate::table::Table;
 
 /// Columns of a bar.
@@ -29,7 +29,7 @@ pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) ->
         let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source.is_some());
         let rows: Vec<Value> = batches.iter().map(row_data).collect();
         let status = serde_json::to_value(&status).unwrap_or_default();
-        return screen.print(&data(format, &json!({"batches": rows, "status": status}))?);
+        return screen.data(format, &json!({"batches": rows, "status": status}));
     }
     let mut out = String::new();
     let mut say = |name: &str, value: &str| {

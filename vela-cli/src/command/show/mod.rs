@@ -8,11 +8,11 @@ use vela_engine::nearest::advice;
 use vela_engine::parameters::parameters;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Document, Snapshot, Templates};
 
-use crate::args::{Format, Global, Show, ShowFormat};
+use crate::args::{Global, Show, ShowFormat};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::offline::DEFINITION_KINDS;
-use crate::screen::{BOLD, Screen, data, styled, wrapped};
+use crate::screen::{BOLD, Screen, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 use crate::{input, offline};
@@ -89,11 +89,10 @@ fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
         value["description"] = json!(description(definition));
         values.push(value);
     }
-    match args.output {
-        ShowFormat::Table | ShowFormat::Markdown => screen.print(&text),
-        ShowFormat::Name => screen.print(name),
-        ShowFormat::Json => screen.print(&data(Format::Json, &Json::Array(values))?),
-        ShowFormat::Yaml => screen.print(&data(Format::Yaml, &Json::Array(values))?),
+    match args.output.data() {
+        Some(format) => screen.data(format, &Json::Array(values)),
+        None if args.output == ShowFormat::Name => screen.print(name),
+        None => screen.print(&text),
     }
 }
 
@@ -118,9 +117,10 @@ fn list(known: &[&Definition], format: ShowFormat, screen: &mut Screen) -> Resul
         })
     };
     let rows: Json = known.iter().map(row).collect();
+    if let Some(format) = format.data() {
+        return screen.data(format, &rows);
+    }
     match format {
-        ShowFormat::Json => return screen.print(&data(Format::Json, &rows)?),
-        ShowFormat::Yaml => return screen.print(&data(Format::Yaml, &rows)?),
         ShowFormat::Markdown => {
             let row = |one: &&Definition| {
                 let words = description(one).replace('|', "\\|");
@@ -133,7 +133,7 @@ fn list(known: &[&Definition], format: ShowFormat, screen: &mut Screen) -> Resul
             let names: Vec<&str> = known.iter().map(|definition| definition.name()).collect();
             return screen.print(&names.join("\n"));
         }
-        ShowFormat::Table => {}
+        _ => {}
     }
     let mut table = Table::new(&["KIND", "TYPE", "DESCRIPTION"]);
     for definition in known {

@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::command::watch::{document, until_stopped};
 use crate::error::Result;
 use crate::pointer::text;
-use crate::screen::{BAD, BOLD, Screen, data, styled, wrapped};
+use crate::screen::{BAD, BOLD, Screen, styled, wrapped};
 use crate::session::{Purpose, Session, block_on, block_on_threads};
 use crate::steps;
 use crate::table::Table;
@@ -56,8 +56,10 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
         _ if args.output != Format::Table => {
             let value = document_of(&application, &look);
             // What a watch prints is one document for each change, and so is the first.
-            let text = if args.watch { document(args.output, &value)? } else { data(args.output, &value)? };
-            screen.print(&text)?;
+            match args.watch {
+                true => screen.print(&document(args.output, &value)?)?,
+                false => screen.data(args.output, &value)?,
+            }
         }
         Look::Pods(pods) => show_pods(pods, args, screen)?,
         Look::Endpoints(rows) => show_endpoints(rows, args, screen)?,

@@ -15,7 +15,7 @@ use self::operators::Installed;
 use crate::args::{Format, Global, System};
 use crate::error::{Error, Result};
 use crate::health::Health;
-use crate::screen::{BAD, GOOD, Screen, data, styled};
+use crate::screen::{BAD, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
@@ -43,7 +43,7 @@ async fn info(session: &Session, format: Format, screen: &mut Screen) -> Result<
             "controller": controller.value(),
             "operators": operators.iter().map(Installed::value).collect::<Vec<Value>>(),
         });
-        return screen.print(&data(format, &value)?);
+        return screen.data(format, &value);
     }
     let mut table = Table::new(&["WHAT", ""]);
     let mut row = |what: &str, value: String| table.row(vec![what.to_owned(), value]);
@@ -95,7 +95,7 @@ async fn diagnose(session: &Session, format: Format, screen: &mut Screen) -> Res
         }
         format => {
             let values: Vec<Value> = findings.iter().map(Finding::value).collect();
-            screen.print(&data(format, &Value::Array(values))?)?;
+            screen.data(format, &Value::Array(values))?;
         }
     }
     match findings.iter().filter(|one| one.state() == State::Wrong).count() {

@@ -12,7 +12,7 @@ use crate::args::Format;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::pointer::text;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 
 /// Characters of a uid at the end of the name of a debug ConfigMap.
 const SUFFIX_LENGTH: usize = 5;
@@ -40,7 +40,7 @@ pub(super) async fn print(
         }
         all.push(shown);
     }
-    screen.print(&data(format, &Value::Array(all))?)
+    screen.data(format, &Value::Array(all))
 }
 
 fn of_step(status: &StepStatus, written: Option<&StepSpec>, values: &RunValues) -> Value {

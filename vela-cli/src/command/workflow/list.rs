@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::found::run_of;
 use crate::applications::{API_VERSION, KIND};
-use crate::args::{Format, ListFormat};
+use crate::args::ListFormat;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::screen::{Screen, data, styled};
+use crate::screen::{Screen, styled};
 use crate::steps::{self, Progress};
 use crate::table::Table;
 
@@ -27,13 +27,8 @@ pub(super) async fn print(
         let names: Vec<&str> = rows.iter().map(|row| row.application.as_str()).collect();
         return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
     }
-    let format = match format {
-        ListFormat::Json => Some(Format::Json),
-        ListFormat::Yaml => Some(Format::Yaml),
-        ListFormat::Table | ListFormat::Wide | ListFormat::Name => None,
-    };
-    if let Some(format) = format {
-        return screen.print(&data(format, &rows.iter().map(Row::data).collect())?);
+    if let Some(format) = format.data() {
+        return screen.data(format, &rows.iter().map(Row::data).collect());
     }
     if rows.is_empty() {
         let place = namespace.map_or("any namespace".to_owned(), |name| format!("namespace {name}"));

@@ -1,14 +1,14 @@
 //! Writes what a person orders a workflow to do into its status, over the version that was read and no other.
 
 use kube::ResourceExt as _;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, PatchParams};
 use serde_json::{Value, json};
 use vela_engine::workflow::{self, Order};
 use vela_runtime::{clock, over_conflicts};
 
 use super::found::unsteerable;
 use crate::applications::{API_VERSION, KIND, find};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, json_patch};
 use crate::error::{Error, Failure, Result};
 use crate::ownership::FIELD_MANAGER;
 
@@ -42,11 +42,4 @@ pub(super) async fn write(
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
         Err(error) => Err(cluster.failure(&format!("change the workflow of {name}"), &error)),
     }
-}
-
-/// Operations of RFC 6902.
-pub(super) fn json_patch(operations: Vec<Value>) -> Result<Patch<Value>> {
-    let operations = serde_json::from_value(Value::Array(operations))
-        .map_err(|error| Error::internal(format!("the change cannot be written: {error}")))?;
-    Ok(Patch::Json(operations))
 }

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use vela_engine::workflow::{RunStatus, StoredValues};
 
 use super::found::unsteerable;
-use super::steer::json_patch;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, json_patch};
 use crate::error::Result;
 use crate::ownership::FIELD_MANAGER;
 

@@ -26,7 +26,7 @@ use self::simulation::Simulation;
 use crate::args::{Format, Global, RolloutSimulate as Args, Verdict};
 use crate::error::{Error, Failure, Result};
 use crate::input;
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::simulated_cluster::SimulatedCluster;
 
 pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<(
         .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))??;
     match args.output {
         Format::Table => screen.print(&report.text())?,
-        format => screen.print(&data(format, &report.json())?)?,
+        format => screen.data(format, &report.json())?,
     }
     report.verdict()
 }

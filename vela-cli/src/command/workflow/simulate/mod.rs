@@ -23,7 +23,7 @@ use crate::args::{Format, Global, WorkflowSimulate as Args};
 use crate::cluster::Cluster;
 use crate::command::up::place;
 use crate::error::{Error, Failure, Result};
-use crate::screen::{Screen, data};
+use crate::screen::Screen;
 use crate::simulated_cluster::SimulatedCluster;
 use crate::{crd, input, offline, order};
 
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<(
         played.map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))??;
     match args.output {
         Format::Table => screen.print(&report.text())?,
-        format => screen.print(&data(format, &report.json())?)?,
+        format => screen.data(format, &report.json())?,
     }
     report.verdict()
 }
