@@ -26,6 +26,7 @@ pub(crate) use self::one_cluster::OneCluster;
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
 pub(crate) use self::ql::{Ql, QlCommand};
+pub(crate) use self::sandbox::{Sandbox, SandboxRun};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 pub(crate) use self::system::System;
 pub(crate) use self::values::{Capability, Target};
@@ -48,6 +49,7 @@ mod one_cluster;
 mod policy;
 mod ports;
 mod ql;
+mod sandbox;
 mod simulated;
 mod system;
 mod values;
@@ -450,28 +452,6 @@ pub(crate) enum Pods {
     Replaced,
     /// In the same object
     InPlace,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Sandbox {
-    /// Serve the sandbox on a loopback port until Ctrl-C, for kubectl and other programs
-    Run {
-        /// Loopback port; 0 takes a free one
-        #[arg(long, default_value_t = 0)]
-        port: u16,
-    },
-    /// Stop the sandbox that serves
-    Stop,
-    /// Stop the sandbox and delete everything in it
-    Reset,
-    /// Say whether it serves, where its data are and how much there is
-    Status {
-        /// How to print it
-        #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
-        output: Format,
-    },
-    /// Print the kubeconfig of the sandbox that serves
-    Kubeconfig,
 }
 
 #[derive(Debug, Args)]

@@ -24,6 +24,7 @@ mod rollout;
 mod sandbox;
 mod show;
 mod status;
+mod stop;
 mod system;
 mod top;
 mod types;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Policy(args) => policy::run(&args, &global, screen),
         Command::Workflow(args) => workflow::run(&args, &global, screen),
         Command::Rollout(args) => rollout::run(&args, &global, screen),
-        Command::Sandbox(args) => sandbox::run(&args, screen),
+        Command::Sandbox(args) => sandbox::run(&args, &global, screen),
         Command::Dashboard(args) => dashboard::run(&args, &global, screen),
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Uninstall(args) => uninstall::run(&args, &global, screen),

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use vela_crds::labels;
 use vela_runtime::Api;
 
-use super::sandbox::stop_asked;
+use super::stop::stop_asked;
 use crate::applications::find_any;
 use crate::args::{Global, PortForward, Ports, Remote};
 use crate::cluster::Cluster;

@@ -1,10 +1,12 @@
-//! `vela sandbox`: serve it to other programs, stop it, reset it, say how it is.
+//! `vela sandbox`: serve it to other programs, also with a console, stop it, reset it, say how it is.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::args::{Format, Sandbox};
+use super::dashboard::{self, Wanted};
+use super::stop::stop_asked;
+use crate::args::{Format, Global, Sandbox, SandboxRun};
 use crate::error::{Error, Result};
 use crate::sandbox::{Home, Local, LockAttempt, stop_process};
 use crate::screen::Screen;
@@ -15,9 +17,9 @@ const LONGEST_STOP: Duration = Duration::from_secs(30);
 /// How often it is looked whether it has gone.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-pub(crate) fn run(args: &Sandbox, screen: &mut Screen) -> Result<()> {
+pub(crate) fn run(args: &Sandbox, global: &Global, screen: &mut Screen) -> Result<()> {
     match args {
-        Sandbox::Run { port } => serve(*port, screen),
+        Sandbox::Run(args) => serve(args, global, screen),
         Sandbox::Stop => {
             let home = Home::find()?;
             match stop(&home)? {
@@ -42,11 +44,16 @@ pub(crate) fn run(args: &Sandbox, screen: &mut Screen) -> Result<()> {
     }
 }
 
-fn serve(port: u16, screen: &mut Screen) -> Result<()> {
+fn serve(args: &SandboxRun, global: &Global, screen: &mut Screen) -> Result<()> {
     let work = async {
         let home = Home::find()?;
         let lock = match home.take(screen).await? {
             LockAttempt::Ours(lock) => lock,
+            LockAttempt::Serving(_) if args.console => {
+                return Err(Error::user("the sandbox serves already")
+                    .hint("`vela dashboard --sandbox` serves a console over it")
+                    .into());
+            }
             LockAttempt::Serving(path) => {
                 return Err(Error::user("the sandbox serves already")
                     .hint(format!("use it with `export KUBECONFIG={}`", path.display()))
@@ -55,27 +62,39 @@ fn serve(port: u16, screen: &mut Screen) -> Result<()> {
         };
         let local = Local::open(home.clone(), lock, Purpose::Change).await?;
         local.notes().iter().for_each(|note| screen.say(note));
-        let address = local.serve(port).await?;
-        screen.say(&format!(
-            "The sandbox serves at https://{address}; pods are simulated. Ctrl-C stops it, its data stay."
-        ));
-        screen.say(&format!("  export KUBECONFIG={}", home.kubeconfig().display()));
-        stop_asked().await?;
-        screen.say("Stopping …");
-        local.close().await
+        let served = serve_until_stopped(&local, &home, (args, global), screen).await;
+        local.close().await.and(served)
     };
     // Many clients at once.
     block_on_threads(work)
 }
 
-/// Ctrl-C, or the signal that `vela sandbox stop` and service managers send.
-pub(super) async fn stop_asked() -> Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-        .map_err(|error| Error::internal(format!("signals cannot be received: {error}")))?;
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
+async fn serve_until_stopped(
+    local: &Local,
+    home: &Home,
+    (args, global): (&SandboxRun, &Global),
+    screen: &mut Screen,
+) -> Result<()> {
+    let address = local.serve(args.port).await?;
+    screen.say(&format!(
+        "The sandbox serves at https://{address}; pods are simulated. Ctrl-C stops it, its data stay."
+    ));
+    screen.say(&format!("  export KUBECONFIG={}", home.kubeconfig().display()));
+    if args.console {
+        let namespace = global.namespace.clone();
+        let client = local.client(namespace.as_deref().unwrap_or("default"));
+        let wanted = Wanted {
+            namespace,
+            port: args.console_port,
+            port_flag: "--console-port",
+            allow_changes: args.allow_changes,
+            opens_browser: !args.no_open,
+        };
+        dashboard::serve_sandbox(client, wanted, screen).await?;
+    } else {
+        stop_asked().await?;
     }
+    screen.say("Stopping …");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::sandbox::stop_asked;
+use super::stop::stop_asked;
 use crate::args::Format;
 use crate::error::Result;
 use crate::screen::{data, data_line};

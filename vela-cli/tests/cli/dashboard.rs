@@ -78,6 +78,57 @@ fn the_console_of_the_sandbox_answers_until_ctrl_c() {
     assert!(person.types(&["ls"]).ok().out.contains("site"), "the sandbox was closed in order");
 }
 
+#[test]
+fn a_sandbox_that_serves_has_a_console_beside_it() {
+    let person = Person::new();
+    let (out, err) = (person.path("out"), person.path("err"));
+    let mut command = person.command(&["sandbox", "run", "--console", "--allow-changes"]);
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+    let mut child = Process::from(command.spawn().unwrap());
+    let link = || std::fs::read_to_string(&out).unwrap();
+    until("it prints its link", || link().ends_with('\n'));
+    let link = link().trim().to_owned();
+    let (address, enter) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(false));
+    person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+    assert!(person.types(&["sandbox", "kubeconfig"]).ok().out.contains("https://127.0.0.1:"));
+    person.types(&["sandbox", "run", "--console"]).fails(1, &["serves already", "vela dashboard --sandbox"]);
+
+    let entered = get(address, &format!("/{enter}"), "");
+    let cookie = entered.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    until("it lists the application as healthy", || {
+        let listed = get(address, "/api/v1/applications", cookie);
+        listed.contains("\"name\":\"site\"") && listed.contains("\"health\":\"healthy\"")
+    });
+    let token = get(address, "/api/v1/csrf-token", cookie);
+    let token = format!("X-Csrf-Token: {}\r\n", token.split('"').nth_back(1).unwrap());
+    let deleted = ask(address, "DELETE /api/v1/namespaces/default/applications/site", cookie, &token);
+    assert!(deleted.starts_with("HTTP/1.1 200"), "{deleted}");
+
+    // What ends one ends both.
+    person.types(&["sandbox", "stop"]).ok();
+    let said = std::fs::read_to_string(&err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
+    assert!(said.contains("The sandbox serves at") && said.contains("audit: "), "{said}");
+    assert!(TcpStream::connect(address).is_err(), "the console has ended, too");
+    assert!(person.types(&["sandbox", "status"]).ok().out.contains("at rest"));
+}
+
+#[test]
+fn a_console_that_cannot_be_served_ends_its_sandbox() {
+    let person = Person::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let words = ["sandbox", "run", "--console", "--console-port", &port];
+    person.types(&words).fails(3, &["cannot be served", "--console-port"]);
+    assert!(person.types(&["sandbox", "status"]).ok().out.contains("at rest"));
+    for words in [&["--console-port", "80"][..], &["--no-open"], &["--allow-changes"]] {
+        person.types(&[&["sandbox", "run"], words].concat()).fails(2, &["--console"]);
+    }
+}
+
 /// An application that waits for a user before its only component.
 const HELD: &str = "apiVersion: core.oam.dev/v1beta1
 kind: Application

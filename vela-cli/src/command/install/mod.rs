@@ -13,7 +13,7 @@ use vela_core::{Controllers, LeaseConfig, Options, Process, Stop};
 use vela_engine::bounds::{ALLOW_CROSS_NAMESPACE, ALLOW_GRANTING_RIGHTS};
 
 use self::upgrade::Wanted;
-use super::sandbox::stop_asked;
+use super::stop::stop_asked;
 use crate::args::{Format, Global, Grant, Install};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};

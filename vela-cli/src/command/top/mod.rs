@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use self::follow::{LEAST_PAUSE, News, follow};
 use self::model::{Effect, Page, State};
 use self::read::Reader;
-use super::sandbox::stop_asked;
+use super::stop::stop_asked;
 use crate::args::{Global, Top};
 use crate::error::{Error, Result};
 use crate::screen::{FullScreen, Input, Screen};
