@@ -19,6 +19,7 @@ mod editor;
 mod environment;
 mod error;
 mod events;
+mod graph;
 mod health;
 mod input;
 mod installation;

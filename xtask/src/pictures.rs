@@ -1,4 +1,4 @@
-//! Draws `docs/pictures/*.svg` from what `vela` prints in a terminal, and proves the committed pictures current.
+//! Draws `docs/pictures/*.svg` from what `vela` prints in a terminal, or keeps what it draws itself, and proves the committed pictures current.
 //!
 //! ```text
 //! command ─printed─▶ text with colours ─lines─▶ spans ─steady─▶ spans without times ─svg─▶ picture
@@ -17,6 +17,9 @@ const FOLDER: &str = "docs/pictures";
 /// The pictures in the order in which their commands run, all in one sandbox: a file, and the words behind `vela`.
 const PICTURES: [(&str, &[&str]); 2] =
     [("up.svg", &["up", "-f", "examples/first-app.yaml"]), ("status.svg", &["status", "first-app"])];
+
+/// What commands draw themselves, after those; `docs/console.md` shows it.
+const DRAWN: [(&str, &[&str]); 1] = [("graph.svg", &["status", "first-app", "--graph", "svg"])];
 
 /// More output than this is no picture.
 const BYTES: u64 = 64 * 1024;
@@ -47,8 +50,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let home = Home::new()?;
     let folder = command::root().join(FOLDER);
     let mut outdated = Vec::new();
-    for (file, words) in PICTURES {
-        let picture = picture(words, &printed(&vela, &home.0, words)?, &home.0)?;
+    let all = PICTURES.map(|(file, words)| (file, words, false)).into_iter();
+    for (file, words, is_drawn) in all.chain(DRAWN.map(|(file, words)| (file, words, true))) {
+        let printed = printed(&vela, &home.0, words)?;
+        let picture = if is_drawn { printed } else { picture(words, &printed, &home.0)? };
         let path = folder.join(file);
         if !options.check {
             std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -59,7 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         }
     }
     match outdated.is_empty() {
-        true if options.check => println!("pictures: {} are current", PICTURES.len()),
+        true if options.check => println!("pictures: {} are current", PICTURES.len() + DRAWN.len()),
         true => {}
         false => {
             return Err(format!(
@@ -346,11 +351,15 @@ mod tests {
     }
 
     #[test]
-    fn the_front_page_shows_every_picture() {
-        let page = std::fs::read_to_string(command::root().join("README.md")).unwrap();
-        for (file, _) in PICTURES {
-            assert!(page.contains(&format!("({FOLDER}/{file})")), "README.md does not show {FOLDER}/{file}");
-            assert!(command::root().join(FOLDER).join(file).is_file(), "{FOLDER}/{file}");
-        }
+    fn pages_show_every_picture() {
+        let shown = |page: &str, folder: &str, pictures: &[(&str, &[&str])]| {
+            let text = std::fs::read_to_string(command::root().join(page)).unwrap();
+            for (file, _) in pictures {
+                assert!(text.contains(&format!("({folder}/{file})")), "{page} does not show {folder}/{file}");
+                assert!(command::root().join(FOLDER).join(file).is_file(), "{FOLDER}/{file}");
+            }
+        };
+        shown("README.md", FOLDER, &PICTURES);
+        shown("docs/console.md", "pictures", &DRAWN);
     }
 }

@@ -238,6 +238,9 @@ pub(crate) struct Status {
     /// Every object with its state, which is the rule here
     #[arg(long, short, hide = true)]
     pub(crate) detail: bool,
+    /// Its objects as a picture: a file for documents, written to standard output
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["pod", "endpoint", "watch", "output"])]
+    pub(crate) graph: Option<Graph>,
     #[command(flatten)]
     pub(crate) cluster: OneCluster,
     /// Go on and print what changes, until Ctrl-C or until it is deleted; json and yaml print a document for each change
@@ -249,6 +252,13 @@ pub(crate) struct Status {
     /// How to print it
     #[arg(long, short, value_parser = output::<Format>(), default_value = "table")]
     pub(crate) output: Format,
+}
+
+/// How a picture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Graph {
+    /// SVG, which follows light and dark
+    Svg,
 }
 
 #[derive(Debug, Args)]

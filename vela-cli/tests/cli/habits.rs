@@ -26,6 +26,23 @@ fn a_status_is_narrowed_to_what_is_asked_for() {
     person.types(&["status", "site", "--cluster", "far"]).fails(2, &["other clusters are not supported"]);
     person.types(&["status", "site", "-c", "fron"]).fails(1, &["site has no component \"fron\"", "front"]);
 
+    let picture = person.types(&["status", "site", "--graph", "svg"]).ok().out;
+    assert!(
+        picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && picture.ends_with("</svg>\n"),
+        "{picture}"
+    );
+    for text in [
+        "<title id=\"title\">Application default/site: healthy</title>",
+        ">Deployment</tspan>",
+        ">front</tspan>",
+    ] {
+        assert!(picture.contains(text), "{text}: {picture}");
+    }
+    for other in [&["-o", "json"][..], &["--pod"], &["-p"], &["-w"]] {
+        person.types(&[&["status", "site", "--graph", "svg"][..], other].concat()).fails(2, &["--graph"]);
+    }
+    person.types(&["status", "site", "--graph", "png"]).fails(2, &["svg"]);
+
     let shop = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop"}, "spec": {"components": [
         {"name": "till", "type": "webservice", "properties": {"image": "nginx:1", "ports": [{"port": 80, "expose": true}]}},
         {"name": "work", "type": "worker", "properties": {"image": "nginx:1"}}]}});

@@ -11,10 +11,11 @@ use vela_runtime::clock;
 pub(super) use self::look::pod_row;
 use self::look::{Look, document_of, look, pod_cells};
 use crate::applications::find_any;
-use crate::args::{Format, Global, Status};
+use crate::args::{Format, Global, Graph, Status};
 use crate::cluster::Cluster;
 use crate::command::watch::{document, until_stopped};
 use crate::error::Result;
+use crate::graph;
 use crate::pointer::text;
 use crate::screen::{BAD, BOLD, Screen, styled, wrapped};
 use crate::session::{Purpose, Session, block_on, block_on_threads};
@@ -53,6 +54,7 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     let application = find_any(cluster, &args.name).await?;
     let look = look(cluster, args, &application).await?;
     match &look {
+        Look::Tree(tree) if args.graph == Some(Graph::Svg) => screen.print(&graph::svg(tree))?,
         _ if args.output != Format::Table => {
             let value = document_of(&application, &look);
             // What a watch prints is one document for each change, and so is the first.
