@@ -89,6 +89,14 @@ pub(crate) enum Error {
     /// The path has other methods.
     #[error("this path is not answered for this method: use {0}")]
     MethodNotAllowed(&'static str),
+    /// The path is only read, and what would be written there is written elsewhere.
+    #[error("{why}; this path is only read: use {allow}")]
+    WrittenElsewhere {
+        /// The methods.
+        allow: &'static str,
+        /// Where it is written.
+        why: &'static str,
+    },
     /// Another site may have sent it.
     #[error("{0}")]
     ForeignRequest(String),
@@ -208,7 +216,7 @@ impl Error {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooManyRuns(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MethodNotAllowed(_) | Self::WrittenElsewhere { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unreadable(_) | Self::Invalid(_) | Self::NotDeployable(_) => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
@@ -233,7 +241,9 @@ impl Error {
     /// The header that says what would be answered: other methods, or a token.
     pub(crate) fn header(&self) -> Option<(HeaderName, &'static str)> {
         match self {
-            Self::MethodNotAllowed(allow) => Some((header::ALLOW, allow)),
+            Self::MethodNotAllowed(allow) | Self::WrittenElsewhere { allow, .. } => {
+                Some((header::ALLOW, allow))
+            }
             Self::NoToken => Some((header::WWW_AUTHENTICATE, "Bearer")),
             _ => None,
         }

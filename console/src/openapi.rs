@@ -23,6 +23,7 @@ use crate::data::traits_2021::TraitBody;
 use crate::data::tree::Tree;
 use crate::data::view::{ApplicationView, ApplicationWithTree};
 use crate::data::workflow::Workflow;
+use crate::data::workloads_2021::WorkloadBody;
 use crate::route::{Endpoint, READS, ROUTES, Route};
 use crate::routes_2021::ROUTES_2021;
 use crate::submit::MANIFESTS;
@@ -128,6 +129,9 @@ fn write(route: &Route, write: Write, schemas: &mut SchemaGenerator) -> Value {
         }
         Write::Of2021(Write2021::DeployAppfile | Write2021::ChangeApplication) => Some(appfile()),
         Write::Of2021(Write2021::ConfigureCenter) => Some(schemas.subschema_for::<CenterBody>().to_value()),
+        Write::Of2021(Write2021::RunWorkload | Write2021::ChangeComponent) => {
+            Some(schemas.subschema_for::<WorkloadBody>().to_value())
+        }
         Write::Of2021(Write2021::AttachTrait) => Some(schemas.subschema_for::<TraitBody>().to_value()),
         Write::Delete | Write::Of2021(_) => None,
     };

@@ -158,15 +158,27 @@ impl Endpoint {
 impl Of2021 {
     fn allow(self) -> &'static str {
         match self {
-            Self::Environments | Self::Applications => "GET, HEAD, POST",
+            Self::Environments | Self::Applications | Self::WorkloadTypes => "GET, HEAD, POST",
             Self::Environment => "GET, HEAD, PUT, PATCH, DELETE",
-            Self::Application => "GET, HEAD, PUT, DELETE",
-            Self::Component => "GET, HEAD, DELETE",
+            Self::Application | Self::Component => "GET, HEAD, PUT, DELETE",
             Self::AttachedTraits => "POST",
             Self::AttachedTrait | Self::CapabilityCenter | Self::Capability => "DELETE",
             Self::CapabilityCenters => "GET, HEAD, PUT",
             Self::CenterCapabilities | Self::CenterCapability => "PUT",
             _ => READS,
+        }
+    }
+
+    /// What is written elsewhere, though clients of early 2021 could send it here, and KubeVela did nothing with it.
+    pub(crate) fn elsewhere(self) -> Option<&'static str> {
+        match self {
+            Self::ComponentType | Self::WorkloadType => {
+                Some("a type is what its definition says, which `vela def apply` writes")
+            }
+            Self::Scopes | Self::Scope => Some(
+                "a scope is an object, which `vela up` writes of a manifest, and its type is a definition",
+            ),
+            _ => None,
         }
     }
 }

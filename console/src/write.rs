@@ -30,6 +30,10 @@ pub(crate) enum Write2021 {
     ChangeApplication,
     /// Deletes an application.
     DeleteApplication,
+    /// Gives an application a component, by its parameters.
+    RunWorkload,
+    /// Writes a component over one that is there.
+    ChangeComponent,
     /// Takes a component out of an application.
     DeleteComponent,
     /// Gives a component a trait.
@@ -64,7 +68,10 @@ impl Write {
             Endpoint::Of2021(Of2021::Application) => {
                 &[Self::Of2021(ChangeApplication), Self::Of2021(DeleteApplication)]
             }
-            Endpoint::Of2021(Of2021::Component) => &[Self::Of2021(DeleteComponent)],
+            Endpoint::Of2021(Of2021::Component) => {
+                &[Self::Of2021(ChangeComponent), Self::Of2021(DeleteComponent)]
+            }
+            Endpoint::Of2021(Of2021::WorkloadTypes) => &[Self::Of2021(RunWorkload)],
             Endpoint::Of2021(Of2021::AttachedTraits) => &[Self::Of2021(AttachTrait)],
             Endpoint::Of2021(Of2021::AttachedTrait) => &[Self::Of2021(DetachTrait)],
             Endpoint::Of2021(Of2021::CapabilityCenters) => &[Self::Of2021(ConfigureCenter)],
@@ -113,10 +120,11 @@ impl Write {
 impl Write2021 {
     fn method(self) -> &'static str {
         match self {
-            Self::MakeEnvironment | Self::DeployAppfile | Self::AttachTrait => "POST",
+            Self::MakeEnvironment | Self::DeployAppfile | Self::RunWorkload | Self::AttachTrait => "POST",
             Self::ChooseEnvironment => "PATCH",
             Self::ChangeEnvironment
             | Self::ChangeApplication
+            | Self::ChangeComponent
             | Self::ConfigureCenter
             | Self::SyncCenter
             | Self::InstallCapability => "PUT",
@@ -142,6 +150,10 @@ impl Write2021 {
             Self::DeployAppfile => "Deploys the application that an Appfile describes",
             Self::ChangeApplication => "Deploys an Appfile over the application of its name",
             Self::DeleteApplication => "Deletes an application and the objects that it made",
+            Self::RunWorkload => {
+                "Gives an application a component of a type with these parameters, and makes it where there is none"
+            }
+            Self::ChangeComponent => "Writes a component with these parameters over the one of its name",
             Self::DeleteComponent => "Takes a component out of an application that has others",
             Self::AttachTrait => "Gives a component a trait, in place of one of its type",
             Self::DetachTrait => "Takes a trait away from a component",

@@ -39,5 +39,7 @@ mod rollouts;
 mod router;
 #[path = "console/workflow.rs"]
 mod workflow;
+#[path = "console/workloads_2021.rs"]
+mod workloads_2021;
 #[path = "console/write_2021.rs"]
 mod write_2021;

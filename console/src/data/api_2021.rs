@@ -313,15 +313,22 @@ pub(crate) async fn type_of(
     Ok(json!(shown))
 }
 
-/// The parameters that a type takes.
+/// The parameters that a type takes, which is of the first of these kinds that has one of its name.
 pub(crate) async fn parameters_of_type(
     client: &Client,
     namespaces: &[&str],
-    kind: DefinitionKind,
+    kinds: &[DefinitionKind],
     name: &str,
 ) -> Result<Vec<Parameter>, Error> {
-    let object = definition(client, namespaces, &[kind], name).await?;
+    let object = definition(client, namespaces, kinds, name).await?;
+    let kind = kind_of(&object, kinds);
     Ok(taken(kind, &object).await?.root.children)
+}
+
+/// Which of these kinds a definition is.
+fn kind_of(object: &DynamicObject, kinds: &[DefinitionKind]) -> DefinitionKind {
+    let found = kinds.iter().find(|kind| object.types.as_ref().is_some_and(|of| of.kind == kind.kind()));
+    found.copied().unwrap_or(DefinitionKind::Component)
 }
 
 async fn taken(kind: DefinitionKind, object: &DynamicObject) -> Result<Parameters, Error> {
@@ -335,8 +342,7 @@ async fn taken(kind: DefinitionKind, object: &DynamicObject) -> Result<Parameter
 pub(crate) async fn schema(client: &Client, namespaces: &[&str], name: &str) -> Result<Value, Error> {
     let kinds = [DefinitionKind::Component, DefinitionKind::Trait, DefinitionKind::Workload];
     let object = definition(client, namespaces, &kinds, name).await?;
-    let kind = kinds.into_iter().find(|kind| object.types.as_ref().is_some_and(|of| of.kind == kind.kind()));
-    let read = read(kind.unwrap_or(DefinitionKind::Component), &object)?;
+    let read = read(kind_of(&object, &kinds), &object)?;
     let schema = tokio::task::spawn_blocking(move || record::schema(&read)).await;
     let schema = schema.map_err(|_| Error::Unreadable(format!("{name:?} could not be read")))?;
     let schema = schema.ok_or_else(|| Error::Unreadable("OpenAPI v3 JSON Schema is not ready".to_owned()))?;

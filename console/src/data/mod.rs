@@ -8,6 +8,7 @@ pub(crate) mod deploy;
 pub(crate) mod dry_run;
 pub(crate) mod events;
 pub(crate) mod explain;
+pub(crate) mod flags_2021;
 pub(crate) mod form;
 pub(crate) mod health;
 pub(crate) mod logs;
@@ -21,5 +22,6 @@ pub(crate) mod traits_2021;
 pub(crate) mod tree;
 pub(crate) mod view;
 pub(crate) mod workflow;
+pub(crate) mod workloads_2021;
 
 pub(crate) use self::health::Health;

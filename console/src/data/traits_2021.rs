@@ -3,16 +3,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use vela_engine::nearest::advice;
+use serde_json::{Value, json};
 use vela_engine::parameters::Parameter;
 
-use crate::data::form;
+use crate::data::flags_2021::{self, Flag, agree};
 use crate::error::Error;
 use crate::find;
-
-/// Values of one trait.
-const FLAGS_AT_MOST: usize = 256;
 
 /// A trait that a component shall have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -37,32 +33,14 @@ pub(crate) struct TraitBody {
     staging: Option<String>,
 }
 
-/// A value of a trait.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Flag {
-    /// The parameter.
-    name: String,
-    /// Its value; a text, and YAML for what is neither text, number nor switch.
-    value: String,
-}
-
 impl TraitBody {
     /// The same, if it is for the component of the path.
     pub(crate) fn at(self, env: &str, app: &str, component: &str) -> Result<Self, Error> {
-        let given = [
+        agree(&[
             ("envName", &self.env_name, env),
             ("appName", &self.app_name, app),
             ("componentName", &self.component_name, component),
-        ];
-        for (field, given, path) in given {
-            if let Some(given) = given.as_deref().filter(|given| !given.is_empty() && *given != path) {
-                let given: String = given.chars().take(100).collect();
-                return Err(Error::Invalid(format!(
-                    "{field}: the body says {given:?} and the path {path:?}; write the same in both, or leave it out"
-                )));
-            }
-        }
+        ])?;
         if self.staging.as_deref().is_some_and(|staging| !["", "false"].contains(&staging)) {
             return Err(Error::Invalid(
                 "staging: what is sent is written at once; leave it out, or say \"false\"".to_owned(),
@@ -72,34 +50,13 @@ impl TraitBody {
             let name: String = self.name.chars().take(100).collect();
             return Err(Error::Invalid(format!("name: {name:?} cannot be a type of traits")));
         }
-        if self.flags.len() > FLAGS_AT_MOST {
-            return Err(Error::Invalid(format!("flags: there are more than {FLAGS_AT_MOST}")));
-        }
         Ok(self)
     }
 
     /// The trait as an application has it, its values of the types that its definition says.
     pub(crate) fn with_values(&self, parameters: &[Parameter]) -> Result<Value, Error> {
-        let mut properties = Map::new();
-        for (index, Flag { name, value }) in self.flags.iter().enumerate() {
-            let wrong = |why: String| Error::Invalid(format!("flags[{index}]: {why}"));
-            let Some(parameter) = parameters.iter().find(|parameter| parameter.name == *name) else {
-                let name: String = name.chars().take(100).collect();
-                let known = parameters.iter().map(|parameter| parameter.name.as_str());
-                let advice = advice(&name, "parameter", known).map(|advice| format!("; {advice}"));
-                return Err(wrong(format!(
-                    "the trait {} has no parameter {name:?}{}",
-                    self.name,
-                    advice.unwrap_or_default()
-                )));
-            };
-            let value = form::value(parameter, value).map_err(|why| wrong(format!("{name}: {why}")))?;
-            if properties.insert(name.clone(), value.unwrap_or_default()).is_some() {
-                return Err(wrong(format!("{name} is given twice")));
-            }
-        }
-        // What is empty is not given.
-        properties.retain(|_, value| !value.is_null());
+        let what = format!("the trait {}", self.name);
+        let properties = flags_2021::properties(&what, &self.flags, parameters)?;
         Ok(match properties.is_empty() {
             true => json!({"type": self.name}),
             false => json!({"type": self.name, "properties": properties}),

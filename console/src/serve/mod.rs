@@ -11,6 +11,7 @@ mod read_2021;
 mod respond;
 mod send;
 mod visitor;
+mod workloads_2021;
 mod write_2021;
 
 use std::time::Duration;
@@ -52,7 +53,10 @@ impl Console {
         let found = find(uri.path());
         let allow = found.as_ref().map_or(READS, |(route, _)| route.endpoint.allow());
         if !allow.split(", ").any(|allowed| allowed == method.as_str()) {
-            return Err(Error::MethodNotAllowed(allow));
+            return Err(match found {
+                Ok((route, _)) => read_2021::refused(route.endpoint),
+                Err(_) => Error::MethodNotAllowed(allow),
+            });
         }
         let is_public = |endpoint| endpoint == Endpoint::Enter || is_asset(endpoint);
         let is_open = found.as_ref().is_ok_and(|(route, _)| is_public(route.endpoint));

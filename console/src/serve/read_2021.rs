@@ -30,6 +30,18 @@ pub(super) fn failure(error: &Error, parts: &Parts) -> Response<Body> {
     answer::json(status, &body)
 }
 
+/// Why a path is not answered for another method.
+pub(super) fn refused(endpoint: Endpoint) -> Error {
+    let allow = endpoint.allow();
+    match endpoint {
+        Endpoint::Of2021(resource) => match resource.elsewhere() {
+            Some(why) => Error::WrittenElsewhere { allow, why },
+            None => Error::MethodNotAllowed(allow),
+        },
+        _ => Error::MethodNotAllowed(allow),
+    }
+}
+
 impl Console {
     pub(super) async fn at_2021(&self, resource: Of2021, names: &Names) -> Result<Response<Body>, Error> {
         let Inner { client, options, .. } = &*self.inner;
@@ -86,7 +98,12 @@ impl Console {
 
     /// The namespace of the environment that is named.
     pub(super) async fn namespace_of_environment(&self, names: &Names) -> Result<String, Error> {
-        let all = api_2021::environments(&self.inner.client, DEFAULT, Some(names.get("env"))).await?;
+        self.namespace_of_name(names.get("env")).await
+    }
+
+    /// The namespace of an environment.
+    pub(super) async fn namespace_of_name(&self, environment: &str) -> Result<String, Error> {
+        let all = api_2021::environments(&self.inner.client, DEFAULT, Some(environment)).await?;
         Ok(all.into_iter().next().map(|environment| environment.namespace).unwrap_or_default())
     }
 

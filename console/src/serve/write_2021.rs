@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use http::{HeaderMap, Response, StatusCode};
+use kube::Client;
 use serde_json::Value;
 use vela_engine::preview::written_fields;
 use vela_engine::{DefinitionKind, Document};
@@ -18,6 +19,7 @@ use crate::data::api_2021::{self, Answer, ChangedEnvironment, NewEnvironment};
 use crate::data::centers_2021::CenterBody;
 use crate::data::deploy::{self, Seen, content_hash};
 use crate::data::traits_2021::{self, TraitBody};
+use crate::data::workloads_2021::{Place, WorkloadBody};
 use crate::error::Error;
 use crate::find::Names;
 use crate::submit;
@@ -58,6 +60,22 @@ impl Console {
             Write2021::DeleteApplication => {
                 let namespace = self.namespace_of_environment(names).await?;
                 self.delete(&namespace, app).await?.message
+            }
+            Write2021::RunWorkload => {
+                let body = submit::whole(body).await?;
+                let new = submit::json_2021::<WorkloadBody>(headers, &body, "component")?.placed()?;
+                let namespace = self.namespace_of_name(&new.place.env).await?;
+                self.run_workload(&namespace, &new).await?
+            }
+            Write2021::ChangeComponent => {
+                let (body, component) = (submit::whole(body).await?, names.get("component"));
+                let new = submit::json_2021::<WorkloadBody>(headers, &body, "component")?;
+                let place =
+                    Place { env: env.to_owned(), app: app.to_owned(), component: component.to_owned() };
+                let new = new.at(place)?;
+                let namespace = self.namespace_of_environment(names).await?;
+                let written = self.change_component(&namespace, &new).await?;
+                return Ok(answer::json(StatusCode::OK, &Answer::of(written)));
             }
             Write2021::DeleteComponent => {
                 let namespace = self.namespace_of_environment(names).await?;
@@ -200,8 +218,8 @@ impl Console {
         let type_ = &new.name;
         let change = async {
             let (client, all) = (&self.inner.client, self.namespaces());
-            let (namespaces, kind) = (all.around(namespace), DefinitionKind::Trait);
-            let parameters = api_2021::parameters_of_type(client, &namespaces, kind, type_).await?;
+            let (namespaces, kinds) = (all.around(namespace), [DefinitionKind::Trait]);
+            let parameters = api_2021::parameters_of_type(client, &namespaces, &kinds, type_).await?;
             let new = new.with_values(&parameters)?;
             Ok(move |live: &Value| traits_2021::attached(live, component, &new))
         };
@@ -225,12 +243,12 @@ impl Console {
     }
 
     /// Writes the components of a stored application as `change` makes them, if it would run with them.
-    async fn change_components<C>(
+    pub(super) async fn change_components<C>(
         &self,
         (namespace, name): (&str, &str),
         order: &str,
         change: impl Future<Output = Result<C, Error>>,
-    ) -> Result<(), Error>
+    ) -> Result<Value, Error>
     where
         C: FnOnce(&Value) -> Result<Value, Error>,
     {
@@ -240,17 +258,27 @@ impl Console {
             self.is_shown(namespace, name).await?;
             let change = change.await?;
             let live = self.planner().live(namespace, name).await?;
-            let components = change(&live)?;
-            let mut after = written_fields(&live);
-            after["spec"]["components"] = components.clone();
-            self.is_deployable(&Document::from_object(after)).await?;
-            let (version, hash) = self.version_of(&live);
-            let seen = Seen { version, content_hash: &hash, key: self.inner.access.form_token() };
-            deploy::write_components(client, (namespace, name), &components, seen, manager)
-                .await
-                .map_err(in_between)
+            self.write_components(&live, change, (client, manager)).await
         };
-        self.audited(order, format!("Application {namespace}/{name}"), work).await.map(drop)
+        self.audited(order, format!("Application {namespace}/{name}"), work).await
+    }
+
+    /// The same without an audit, over the application that was read.
+    pub(super) async fn write_components(
+        &self,
+        live: &Value,
+        change: impl FnOnce(&Value) -> Result<Value, Error>,
+        (client, manager): (&Client, &str),
+    ) -> Result<Value, Error> {
+        let components = change(live)?;
+        let mut after = written_fields(live);
+        after["spec"]["components"] = components.clone();
+        let after = Document::from_object(after);
+        self.is_deployable(&after).await?;
+        let (version, hash) = self.version_of(live);
+        let seen = Seen { version, content_hash: &hash, key: self.inner.access.form_token() };
+        let place = (after.namespace(), after.name());
+        deploy::write_components(client, place, &components, seen, manager).await.map_err(in_between)
     }
 
     /// What tells a stored application from a later one; both are empty where there is none.
@@ -288,7 +316,7 @@ fn of_environment(name: &str) -> String {
 }
 
 /// No plan was made, so that none can be made anew.
-fn in_between(error: Error) -> Error {
+pub(super) fn in_between(error: Error) -> Error {
     match error {
         Error::Refused(_) => Error::Refused(
             "the application was changed, created or deleted by another in this moment, so nothing was written; look at it, and \

@@ -162,6 +162,8 @@ pub(crate) fn done(said: &str) -> (u16, Value) {
 fn writes() -> Vec<(Method, String, Value)> {
     let environment = json!({"envName": "staging", "namespace": "staging-space"});
     let appfile = json!({"name": "pair", "services": {"web": {"type": "plain", "image": "nginx"}}});
+    let workload =
+        json!({"envName": "testing", "appName": "pair", "workloadName": "two", "workloadType": "plain"});
     let at = |path: &str| format!("/api/envs{path}");
     vec![
         (Method::POST, at("/"), environment),
@@ -171,6 +173,8 @@ fn writes() -> Vec<(Method, String, Value)> {
         (Method::PUT, at("/testing/apps/pair"), appfile),
         (Method::POST, at("/testing/apps/pair/components/two/traits/"), json!({"name": "note"})),
         (Method::DELETE, at("/testing/apps/pair/components/two/traits/note"), Value::Null),
+        (Method::PUT, at("/testing/apps/pair/components/two"), workload.clone()),
+        (Method::POST, "/api/workloads/".to_owned(), workload),
         (Method::DELETE, at("/testing/apps/pair/components/two"), Value::Null),
         (Method::DELETE, at("/testing/apps/pair"), Value::Null),
         (Method::DELETE, at("/testing"), Value::Null),
@@ -434,6 +438,8 @@ async fn each_write_of_2021_has_an_audit() {
         ("deploy", "Application test-space/pair"),
         ("attach trait note to component two", "Application test-space/pair"),
         ("detach trait note from component two", "Application test-space/pair"),
+        ("deploy component two", "Application test-space/pair"),
+        ("deploy component two", "Application test-space/pair"),
         ("delete component two", "Application test-space/pair"),
         ("delete", "Application test-space/pair"),
         ("env delete", "Environment testing"),
@@ -459,7 +465,8 @@ async fn the_description_has_the_writes_of_2021() {
         ("/api/envs/{env}/apps", &["get", "post"]),
         ("/api/envs/{env}/apps/{app}", &["delete", "get", "put"]),
         ("/api/envs/{env}/apps/{app}/components", &["get"]),
-        ("/api/envs/{env}/apps/{app}/components/{component}", &["delete", "get"]),
+        ("/api/envs/{env}/apps/{app}/components/{component}", &["delete", "get", "put"]),
+        ("/api/workloads", &["get", "post"]),
         ("/api/capability-centers", &["get", "put"]),
         ("/api/capability-centers/{center}", &["delete"]),
         ("/api/capability-centers/{center}/capabilities", &["put"]),

@@ -142,6 +142,31 @@ fn an_appfile_by_rest_becomes_an_application() {
 }
 
 #[test]
+fn a_workload_by_rest_runs_as_a_component() {
+    let console = Console::start();
+    let flag = |name: &str, value: &str| format!("{{\"name\": \"{name}\", \"value\": \"{value}\"}}");
+    let traits = format!("[{{\"name\": \"scaler\", \"flags\": [{}]}}]", flag("replicas", "2"));
+    let body = |image: &str| {
+        format!(
+            "{{\"envName\": \"default\", \"workloadType\": \"webservice\", \"workloadName\": \"till\", \"appName\": \"shop\", \
+             \"flags\": [{}, {}], \"traits\": {traits}}}",
+            flag("image", image),
+            flag("ports", "[{port: 80, expose: true}]")
+        )
+    };
+    console.answers("POST /api/workloads/", &body("nginx:1"), 200, &["shop is successfully created"]);
+    let till = "/api/envs/default/apps/shop/components/till";
+    until("it runs", || console.get(till).contains("\"status\":\"True\""));
+    let tree = console.get("/api/v1/namespaces/default/applications/shop/tree");
+    assert!(tree.contains("\"kind\":\"Service\"") && tree.contains("2/2"), "{tree}");
+    console.answers(&format!("PUT {till}"), &body("nginx:2"), 200, &["\"traitsNames\":[\"scaler\"]"]);
+    let stored = console.get("/api/v1/namespaces/default/applications/shop");
+    assert!(stored.contains("nginx:2"), "{stored}");
+    console.answers(&format!("PUT {till}"), &body("nginx:2").replace("ports", "prots"), 422, &["ports"]);
+    console.answers("PUT /api/workloads/webservice", "{}", 405, &["vela def apply", "use GET, HEAD"]);
+}
+
+#[test]
 fn a_center_by_rest_is_one_of_the_machine() {
     let console = Console::start();
     let person = &console.person;
