@@ -23,6 +23,8 @@ mod dry_run;
 mod explain;
 #[path = "console/forms.rs"]
 mod forms;
+#[path = "console/fuzz.rs"]
+mod fuzz;
 #[path = "console/logs.rs"]
 mod logs;
 #[path = "console/people.rs"]
