@@ -1,4 +1,5 @@
-//! A person with a browser: opens the link of `vela dashboard`, searches, and deploys an application by a form.
+//! A person with a browser: opens the link of `vela dashboard`, searches, and deploys an application by a form. With UPDATE=1
+//! the pages become the pictures of `docs/console.md`.
 
 use serde_json::json;
 use vela_testkit::Process;
@@ -49,6 +50,7 @@ fn a_person_deploys_by_the_form_and_sees_it_run() {
     page.says("What deploying it would do");
     assert!(page.text().contains("Application default/shop is created"), "{}", page.text());
     person.types(&["status", "shop"]).fails(1, &["shop"]);
+    page.picture("console-plan.png", 640);
 
     // Deploys what was planned. The page of the application becomes healthy without being loaded again.
     page.click("Deploy shop");
@@ -57,6 +59,10 @@ fn a_person_deploys_by_the_form_and_sees_it_run() {
     page.says("healthy running");
     assert!(page.text().contains("Deployment"), "{}", page.text());
     assert_eq!(page.value("window.mark"), json!("the same page"));
+    page.picture("console-application.png", 680);
+    page.click("Applications");
+    page.says("default/site");
+    page.picture("console-applications.png", 410);
     person.types(&["status", "shop"]).ok();
     let said = std::fs::read_to_string(&err).unwrap();
     let deployed = "order=\"deploy\" object=\"Application default/shop\" outcome=\"done\"";

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
@@ -21,6 +23,10 @@ const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 const ANSWER: Duration = Duration::from_secs(60);
 /// Messages that are no answer, before one is.
 const EVENTS_AT_MOST: usize = 10_000;
+
+/// Pixels of a picture for documents, and its bytes.
+const PICTURE_WIDTH: u32 = 1000;
+const PICTURE_AT_MOST: usize = 150_000;
 
 /// A page in a browser, which ends with it.
 pub(crate) struct Page {
@@ -123,6 +129,25 @@ impl Page {
         }
         let address = self.value("location.href");
         panic!("{address} does not say {words:?}: {last}");
+    }
+
+    /// The page as a person sees it, as a picture for documents: written where UPDATE is set, and otherwise there from before.
+    pub(crate) fn picture(&mut self, name: &str, height: u32) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures").join(name);
+        if std::env::var_os("UPDATE").is_none() {
+            assert!(path.is_file(), "{name} is missing: run this test with UPDATE=1");
+            return;
+        }
+        let size = json!({"width": PICTURE_WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        let light = json!({"features": [{"name": "prefers-color-scheme", "value": "light"}]});
+        self.call("Emulation.setEmulatedMedia", light);
+        self.call("Emulation.setScrollbarsHidden", json!({"hidden": true}));
+        self.value("window.scrollTo(0, 0)");
+        let taken = self.call("Page.captureScreenshot", json!({"format": "png"}));
+        let png = STANDARD.decode(taken["data"].as_str().unwrap()).unwrap();
+        assert!(png.len() <= PICTURE_AT_MOST, "{name} has {} bytes, more than {PICTURE_AT_MOST}", png.len());
+        std::fs::write(path, png).unwrap();
     }
 
     /// Types into the field of this name.
