@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+pub(crate) use vela_engine::reference::shown;
 use vela_runtime::egress::{EgressClient, EgressPolicy, Error, Limits, Tls};
 use vela_runtime::smtp::{self, Mail};
 
@@ -74,7 +75,9 @@ impl From<Error> for NoAnswer {
     fn from(error: Error) -> Self {
         let said = error.to_string();
         match error {
-            Error::Url(_) | Error::Forbidden(_) | Error::Client(_) => Self::Refused(said),
+            Error::Url(_) | Error::Forbidden(_) | Error::Client(_) | Error::Redirect(_) => {
+                Self::Refused(said)
+            }
             Error::Unreachable(_) => Self::NotSent(said),
             Error::Failed(_) | Error::Slow(_) => Self::Unknown(said),
             Error::Long(_) => Self::TooLarge(said),
@@ -170,6 +173,16 @@ impl Egress {
         Ok(smtp::send(self.egress_policy, mail, MAIL_TIMEOUT).await?)
     }
 
+    /// Ask for what is there, and go where redirects lead; answers with status and body.
+    pub(crate) async fn read(&self, url: &str, bytes_at_most: usize) -> Result<(u16, Vec<u8>), String> {
+        if let Some(instead) = &self.instead {
+            return instead.answer("GET", url, &[]);
+        }
+        let client = self.made(&self.client, LIMITS)?.answers_up_to(bytes_at_most);
+        let answer = client.read(url).await.map_err(|error| error.to_string())?;
+        Ok((answer.status.as_u16(), answer.body.to_vec()))
+    }
+
     /// Ask; answers with status and body. No redirect is followed, and no credentials are sent.
     pub(crate) async fn send(
         &self,
@@ -200,18 +213,6 @@ pub(crate) fn server(url: &str) -> String {
     match shown.split_once("://") {
         Some((scheme, rest)) => format!("{scheme}://{}", rest.split('/').next().unwrap_or_default()),
         None => "the URL".to_owned(),
-    }
-}
-
-/// The public part of a URL: a query may hold a key, and so may a user in the address.
-pub(crate) fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-            format!("{scheme}://{}/{path}", authority.rsplit('@').next().unwrap_or_default())
-        }
-        None => url.to_owned(),
     }
 }
 

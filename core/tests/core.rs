@@ -35,6 +35,7 @@ mod scenarios {
     mod last_good_configurations;
     mod last_good_unserved;
     pub(crate) mod lifecycle;
+    mod manifest_urls;
     mod metrics;
     mod placements;
     mod plain_client;

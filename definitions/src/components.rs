@@ -102,7 +102,7 @@ pub(crate) const COMPONENTS: &[Definition] = &[
     ),
     component(
         "ref-objects",
-        "Refers to objects that are in the cluster already, and applies copies of them elsewhere.",
+        "Refers to objects that are in the cluster already, and applies copies of them elsewhere, or loads objects from URLs.",
         include_str!("../components/ref-objects.cue"),
         None,
         "autodetects.core.oam.dev",

@@ -7,6 +7,12 @@ use serde_json::Value as Json;
 /// More objects are not taken of one reference.
 pub const SELECTED_AT_MOST: usize = 500;
 
+/// More URLs are not read for one component, and for one application: each is a request.
+pub const URLS_AT_MOST: usize = 5;
+
+/// Bytes that one URL may answer: its objects stay in the memory of a controller.
+pub const MANIFEST_BYTES_AT_MOST: usize = 2 << 20;
+
 /// How a reference names the kind of its objects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReferencedKind {
@@ -42,6 +48,18 @@ pub enum Referenced {
     TooMany,
     /// The objects; none where there are none.
     Objects(Vec<Json>),
+}
+
+/// The public part of a URL: a query may hold a key, and so may a user in the address.
+pub fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            format!("{scheme}://{}/{path}", authority.rsplit('@').next().unwrap_or_default())
+        }
+        None => url.to_owned(),
+    }
 }
 
 impl std::fmt::Display for Reference {

@@ -177,21 +177,32 @@ pub fn asked(application: &Document) -> (Json, Option<&str>) {
     (spec, published.filter(|version| !version.is_empty()))
 }
 
+/// The content hash of what the author asks for, whatever the definitions are.
+pub fn asked_hash(application: &Document) -> String {
+    let mut hasher = Sha256::new();
+    add_asked(application, &mut hasher);
+    hex::encode(&hasher.finalize()[..8])
+}
+
 /// The content hash of what the author asks for and the definitions used.
 pub fn hash(app_file: &AppFile) -> String {
-    let (spec, published) = asked(app_file.written());
     let mut hasher = Sha256::new();
+    add_asked(app_file.written(), &mut hasher);
+    for definition in app_file.definitions() {
+        hasher.update([0]);
+        hasher.update(definition.hash());
+    }
+    hex::encode(&hasher.finalize()[..8])
+}
+
+fn add_asked(application: &Document, hasher: &mut Sha256) {
+    let (spec, published) = asked(application);
     // Keys of JSON objects are sorted, so equal content has equal text.
     hasher.update(spec.to_string());
     if let Some(version) = published {
         hasher.update([1]);
         hasher.update(version);
     }
-    for definition in app_file.definitions() {
-        hasher.update([0]);
-        hasher.update(definition.hash());
-    }
-    hex::encode(&hasher.finalize()[..8])
 }
 
 /// Where an ApplicationRevision records the definitions of a kind.

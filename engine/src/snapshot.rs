@@ -105,6 +105,8 @@ pub struct Snapshot {
     versions: BTreeMap<(DefinitionKind, String), Versions>,
     objects: BTreeMap<ObjectKey, Json>,
     referenced: BTreeMap<Reference, Referenced>,
+    /// By the URLs that were asked.
+    manifests: BTreeMap<String, Result<Vec<Json>, String>>,
     resources: BTreeMap<(String, String), Resource>,
     registered: BTreeMap<(String, String), (String, String)>,
     not_served: BTreeSet<VersionKind>,
@@ -242,6 +244,16 @@ impl Snapshot {
     /// What the cluster has of a reference; nothing where no cluster was asked.
     pub fn referenced(&self, reference: &Reference) -> Option<&Referenced> {
         self.referenced.get(reference)
+    }
+
+    /// Says which objects a URL has, or why they are not known.
+    pub fn insert_manifests(&mut self, url: &str, found: Result<Vec<Json>, String>) {
+        self.manifests.insert(url.to_owned(), found);
+    }
+
+    /// Which objects a URL has; nothing where its server was not asked.
+    pub fn manifests(&self, url: &str) -> Option<&Result<Vec<Json>, String>> {
+        self.manifests.get(url)
     }
 
     /// Says which resource a kind is, as API discovery tells it.

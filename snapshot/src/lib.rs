@@ -14,6 +14,7 @@ mod definition_cache;
 mod files;
 mod imports;
 mod live;
+mod manifests;
 mod policies;
 mod policy_scopes;
 mod reader;

@@ -14,9 +14,11 @@ use vela_engine::{
     Bounds, Definition, DefinitionKind, Diagnostic, Document, ObjectKey, Snapshot, Templates,
     application_configuration,
 };
+use vela_runtime::egress::EgressPolicy;
 
 use crate::definition_cache::DefinitionCache;
 use crate::imports::{is_complete, with_imports};
+use crate::manifests;
 use crate::policy_scopes::PolicyScopes;
 use crate::registered::ApiKind;
 use crate::source::{Error, Source, Version};
@@ -74,6 +76,7 @@ pub struct Reader<S> {
     bounds: Bounds,
     applies_once: bool,
     reads_referenced: bool,
+    urls: Option<EgressPolicy>,
     pub(crate) policies: PolicyScopes,
     pub(crate) templates: Templates,
     cache: Arc<DefinitionCache>,
@@ -91,6 +94,7 @@ impl<S: Source> Reader<S> {
             bounds,
             applies_once,
             reads_referenced,
+            urls: None,
             policies,
             templates,
             cache,
@@ -122,11 +126,17 @@ impl<S: Source> Reader<S> {
         Self { reads_referenced: false, ..self }
     }
 
+    /// The same which asks the servers of URLs that components name for their objects, within this policy.
+    #[must_use]
+    pub fn reading_urls(self, egress_policy: EgressPolicy) -> Self {
+        Self { urls: Some(egress_policy), ..self }
+    }
+
     /// The same over another source.
     pub fn over<T: Source>(&self, source: T) -> Reader<T> {
         let reader = Reader::new(source, self.namespaces.clone()).within(self.bounds);
-        let (reads_referenced, policies) = (self.reads_referenced, self.policies);
-        Reader { reads_referenced, policies, ..reader.applying_once(self.applies_once) }
+        let (reads_referenced, urls, policies) = (self.reads_referenced, self.urls, self.policies);
+        Reader { reads_referenced, urls, policies, ..reader.applying_once(self.applies_once) }
     }
 
     /// An empty snapshot of this cluster.
@@ -193,6 +203,11 @@ impl<S: Source> Reader<S> {
         for reference in parse::referenced(document, self.bounds) {
             if let Some(found) = self.source.referenced(&reference, own, self.bounds).await? {
                 snapshot.insert_referenced(reference, found);
+            }
+        }
+        if let Some(policy) = self.urls {
+            for (url, found) in manifests::read(policy, parse::manifest_urls(document).into_keys()).await {
+                snapshot.insert_manifests(&url, found);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{Request, StatusCode, Uri, header};
+use http::{Request, StatusCode, header};
 use vela_runtime::egress::{self, Answer, EgressClient, EgressPolicy, Limits};
 
 use crate::error::{Error, Result};
@@ -12,8 +12,6 @@ use crate::session::block_on;
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a whole manifest may take.
 const TOTAL: Duration = Duration::from_secs(60);
-/// Redirects of one URL: more lead in a circle.
-const MOST_REDIRECTS: usize = 5;
 
 /// Is it a URL rather than a path?
 pub(crate) fn is_url(text: &str) -> bool {
@@ -70,51 +68,15 @@ pub(crate) fn answer(wanted: &Wanted<'_>) -> Result<Answer> {
 
 async fn follow(client: &EgressClient, wanted: &Wanted<'_>) -> Result<Answer> {
     let name = without_query(wanted.url);
-    let first = parse(wanted.url, name)?;
-    let mut at = first.clone();
-    for _ in 0..=MOST_REDIRECTS {
-        let mut request = Request::get(at.clone()).header(header::USER_AGENT, "vela");
-        let is_same_server = (at.scheme(), at.authority()) == (first.scheme(), first.authority());
-        if let Some(authorization) = wanted.authorization.filter(|_| is_same_server) {
-            request = request.header(header::AUTHORIZATION, authorization);
-        }
-        if let Some(accept) = wanted.accept {
-            request = request.header(header::ACCEPT, accept);
-        }
-        let request = request.body(Vec::new()).map_err(|error| unreadable(name, &error.to_string()))?;
-        let answer = client.ask(request).await.map_err(|error| refused(name, &error, wanted.instead))?;
-        match answer.status.is_redirection() {
-            true => at = redirected(&at, &answer, name)?,
-            false => return Ok(answer),
-        }
+    let mut request = Request::get(wanted.url).header(header::USER_AGENT, "vela");
+    if let Some(authorization) = wanted.authorization {
+        request = request.header(header::AUTHORIZATION, authorization);
     }
-    Err(unreadable(name, &format!("it redirects more than {MOST_REDIRECTS} times")).into())
-}
-
-fn parse(url: &str, name: &str) -> Result<Uri> {
-    url.parse().map_err(|error: http::uri::InvalidUri| unreadable(name, &error.to_string()).into())
-}
-
-/// Where an answer leads: to another address, which the guard judges like the first.
-fn redirected(from: &Uri, answer: &Answer, name: &str) -> Result<Uri> {
-    let place =
-        answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let authority = from.authority().map_or("", http::uri::Authority::as_str);
-    let scheme = from.scheme_str().unwrap_or("https");
-    let whole = match place.strip_prefix("//") {
-        Some(rest) => format!("{scheme}://{rest}"),
-        None if place.starts_with('/') => format!("{scheme}://{authority}{place}"),
-        None => place.to_owned(),
-    };
-    if !is_url(&whole) {
-        return Err(unreadable(name, "it redirects to no URL").into());
+    if let Some(accept) = wanted.accept {
+        request = request.header(header::ACCEPT, accept);
     }
-    if scheme == "https" && !whole.starts_with("https://") {
-        let error =
-            unreadable(name, "it redirects from https to http, which anybody on the way could change");
-        return Err(error.hint("ask for the address that it redirects to, if that is what you want").into());
-    }
-    parse(&whole, name)
+    let request = request.body(()).map_err(|error| unreadable(name, &error.to_string()))?;
+    Ok(client.follow(request).await.map_err(|error| refused(name, &error, wanted.instead))?)
 }
 
 fn body(answer: Answer, name: &str) -> Result<Vec<u8>> {
@@ -134,6 +96,9 @@ fn refused(name: &str, error: &egress::Error, instead: &str) -> Error {
     match error {
         egress::Error::Forbidden(_) | egress::Error::Url(_) => {
             failed.hint(format!("download it yourself and {instead}"))
+        }
+        egress::Error::Redirect(_) => {
+            failed.hint("ask for the address that it redirects to, if that is what you want")
         }
         egress::Error::Long(_) => failed.hint("a manifest is smaller: check the address"),
         _ => failed.hint(format!("check the address and the network, or download it and {instead}")),

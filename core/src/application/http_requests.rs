@@ -1,9 +1,12 @@
-//! HTTP requests of traits (`processing.http`) → answers for the next render, each sent once per revision.
+//! HTTP requests of traits (`processing.http`) and of components that load objects (`urls`) → answers for the next render, each
+//! sent once per revision.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use vela_engine::parse;
+use vela_engine::reference::MANIFEST_BYTES_AT_MOST;
 use vela_engine::render::processing::{Answers, Request};
 use vela_runtime::Key;
 
@@ -57,6 +60,38 @@ pub(super) async fn send_all(
         answers.insert(request.clone(), answer);
     }
     Ok(())
+}
+
+/// Ask each of these URLs, named by a component, for its objects if that is not answered yet; fails with the first that has none.
+pub(super) async fn load_all(
+    egress: &Egress,
+    urls: &BTreeMap<String, String>,
+    answers: &mut Answers,
+) -> Result<(), String> {
+    for (url, component) in urls {
+        let request = url_request(url);
+        if answers.contains_key(&request) {
+            continue;
+        }
+        let loaded = load(egress, url).await;
+        let loaded =
+            loaded.map_err(|error| format!("component {component:?}: urls: {}: {error}", shown(url)))?;
+        answers.insert(request, Value::Array(loaded));
+    }
+    Ok(())
+}
+
+/// The request by which the objects of a URL are asked for.
+pub(super) fn url_request(url: &str) -> Request {
+    Request { method: "GET".to_owned(), url: url.to_owned(), ..Request::default() }
+}
+
+async fn load(egress: &Egress, url: &str) -> Result<Vec<Value>, String> {
+    let (status, body) = egress.read(url, MANIFEST_BYTES_AT_MOST).await?;
+    match status {
+        200..300 => parse::manifests(url, &body),
+        status => Err(format!("answered {status}")),
+    }
 }
 
 async fn send(egress: &Egress, request: &Request) -> Result<Value, String> {

@@ -39,6 +39,8 @@ pub(crate) struct ApplicationReconciler {
     pub(super) quiet: QuietTimes,
     pub(super) refusals: Refusals,
     pub(super) answers: AnswerCache,
+    /// The objects of the URLs that components name.
+    pub(super) manifests: AnswerCache,
     pub(super) recorded: RecordedApplications,
     pub(super) attempts: RenderAttempts,
     pub(super) update_slots: Arc<UpdateSlots>,
@@ -78,6 +80,7 @@ impl ApplicationReconciler {
             quiet: QuietTimes::default(),
             refusals: Refusals::default(),
             answers: AnswerCache::default(),
+            manifests: AnswerCache::default(),
             interests: interests(),
             workflows: interests(),
             policies: interests(),
@@ -88,6 +91,7 @@ impl ApplicationReconciler {
     pub(super) fn forget(&self, key: &Key) {
         self.quiet.forget(key);
         self.answers.forget(key);
+        self.manifests.forget(key);
         self.attempts.forget(key);
         self.outcomes.forget(key);
         self.interests.forget(key);

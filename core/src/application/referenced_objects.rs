@@ -1,15 +1,18 @@
-//! The objects that components of an Application refer to → the snapshot, read with the rights of its author; may not write.
+//! The objects that components of an Application refer to, in the cluster or by URL → the snapshot; those of the cluster are read
+//! with the rights of its author. May not write.
 //!
 //! A change of an object that is named wakes the application where its kind is one of those that are watched anyway; what labels
 //! select is read again at each reconcile.
 
+use serde_json::Value;
 use vela_engine::reference::{Reference, Referenced};
-use vela_engine::{Document, Secrets, Snapshot, parse};
+use vela_engine::{Document, Secrets, Snapshot, parse, revision};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Key, Kind};
 use vela_snapshot::read_referenced;
 
 use super::error::{PhaseError, Stopped};
+use super::http_requests;
 use super::reconciler::ApplicationReconciler;
 use crate::author::Actor;
 
@@ -51,6 +54,36 @@ impl ApplicationReconciler {
                 objects.iter().for_each(|object| secrets.add(object));
             }
             snapshot.insert_referenced(reference, found);
+        }
+        Ok(())
+    }
+
+    /// Adds the objects of the URLs that components name; each is asked once for what the author wrote, whatever
+    /// policies make of it.
+    pub(super) async fn add_manifests(
+        &self,
+        key: &Key,
+        (written, document): (&Document, &Document),
+        snapshot: &mut Snapshot,
+        secrets: &mut Secrets,
+    ) -> Result<(), Stopped> {
+        let urls = parse::manifest_urls(document);
+        if urls.is_empty() {
+            return Ok(());
+        }
+        let content = revision::asked_hash(written);
+        let (known, mut answers) = self.manifests.of(key);
+        if known != content {
+            answers.clear();
+        }
+        let loaded = http_requests::load_all(&self.context.egress, &urls, &mut answers).await;
+        self.manifests.insert(key, &content, &answers);
+        loaded.map_err(|error| Stopped::unavailable(PhaseError::Parse, &error))?;
+        for url in urls.keys() {
+            let objects = answers.get(&http_requests::url_request(url)).and_then(Value::as_array);
+            let objects = objects.cloned().unwrap_or_default();
+            objects.iter().for_each(|object| secrets.add(object));
+            snapshot.insert_manifests(url, Ok(objects));
         }
         Ok(())
     }

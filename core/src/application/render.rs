@@ -221,6 +221,7 @@ impl ApplicationReconciler {
             Some(recorded) => ReadBy::Recorded(recorded),
         };
         let mut snapshot = self.cluster.application(&key.namespace, document, by).await?;
+        let written = document;
         let document = &snapshot.as_transformed(document).clone();
         let registered = parse::registered(document, &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(PhaseError::from)?;
@@ -244,6 +245,7 @@ impl ApplicationReconciler {
             }
         }
         self.add_referenced((key, acting), (document, &look), &mut snapshot, secrets).await?;
+        self.add_manifests(key, (written, document), &mut snapshot, secrets).await?;
         Ok(snapshot)
     }
 

@@ -16,23 +16,34 @@ const OAM: &str = "core.oam.dev/v1beta1";
 
 /// A server that answers every request with this body, and counts them.
 async fn server(body: &'static str) -> (String, Arc<AtomicUsize>) {
+    let (url, asked) = serve(move |_| ok(body)).await;
+    (format!("{url}/token"), asked)
+}
+
+/// An answer with this body.
+pub(crate) fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+/// A server that answers each path so, and counts the requests.
+pub(crate) async fn serve(
+    answer: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}/token", listener.local_addr().unwrap());
+    let url = format!("http://{}", listener.local_addr().unwrap());
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             count.fetch_add(1, Ordering::SeqCst);
-            let mut text = [0; 4096];
-            let _ = stream.read(&mut text).await;
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                body.len()
-            );
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let mut bytes = [0; 4096];
+            let length = stream.read(&mut bytes).await.unwrap_or(0);
+            let request = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            let path = request.split_whitespace().nth(1).unwrap_or_default();
+            let _ = stream.write_all(answer(path).as_bytes()).await;
         }
     });
-    (address, asked)
+    (url, asked)
 }
 
 async fn cluster(url: &str) -> TestCluster {

@@ -1,5 +1,5 @@
 //! Components of type `ref-objects` → the objects of the cluster that they refer to, and these objects as manifests of the
-//! component; reads nothing but the snapshot.
+//! component, beside those of its URLs (`manifest_urls`); reads nothing but the snapshot.
 //!
 //! The properties of such a component say where objects are. Its template sees `objects` with the objects themselves, without
 //! what belongs to the one place where they were read (`copied_object`).
@@ -49,7 +49,7 @@ pub fn referenced(application: &Document, bounds: Bounds) -> BTreeSet<Reference>
 }
 
 /// Does a component of this type refer to objects?
-fn is_meant(type_: &str) -> bool {
+pub(super) fn is_meant(type_: &str) -> bool {
     base_name(type_) == TYPE
 }
 
@@ -195,8 +195,13 @@ impl<'a> Parser<'a> {
                 None => unknown.push(format!("{path} is not right")),
             }
         }
+        let urls = self.list(&format!("{path}.urls"), given.get("urls"));
+        let (loaded, not_asked) = self.of_urls(&format!("{path}.urls"), name, urls);
+        objects.extend(loaded);
+        unknown.extend(not_asked);
+        self.objects_once(&path, own_namespace(self.document), &objects);
         if objects.is_empty() && unknown.is_empty() {
-            unknown.push(format!("{path}.objects names no object"));
+            unknown.push(format!("{path} names no object"));
         }
         Some((json!({"objects": objects}), unknown))
     }
@@ -222,18 +227,15 @@ impl<'a> Parser<'a> {
                 Some("put them into an application of their own".to_owned()),
             );
         }
-        let urls = given
-            .get("urls")
-            .filter(|urls| !urls.is_null() && urls.as_array().is_none_or(|all| !all.is_empty()));
-        if urls.is_some() {
-            let message = "objects are not loaded from URLs";
-            let hint = "write the objects in a component of type \"k8s-objects\"".to_owned();
-            self.error(Code::NotSupported, &format!("{path}.urls"), message, Some(hint));
-        } else if given.get("objects").and_then(Json::as_array).is_none_or(Vec::is_empty) {
+        let is_empty = |field: &str| match given.get(field) {
+            Some(Json::Array(all)) => all.is_empty(),
+            // What is no list is told as that.
+            given => given.is_none_or(Json::is_null),
+        };
+        if is_empty("objects") && is_empty("urls") {
             let message = format!("a component of type {TYPE:?} refers to no object");
-            let hint =
-                "name at least one under `objects`, such as {resource: secret, name: login}".to_owned();
-            self.error(Code::MissingField, path, message, Some(hint));
+            let hint = "name at least one under `objects`, such as {resource: secret, name: login}, or a URL under `urls`";
+            self.error(Code::MissingField, path, message, Some(hint.to_owned()));
         }
         for field in given
             .as_object()
@@ -241,7 +243,7 @@ impl<'a> Parser<'a> {
             .flat_map(Map::keys)
             .filter(|field| !["objects", "urls"].contains(&field.as_str()))
         {
-            let hint = nearest::advice(field, "parameters", ["objects"]);
+            let hint = nearest::advice(field, "parameters", ["objects", "urls"]);
             self.unknown(format!("{path}.{field}"), format!("unsupported parameter {field:?}"), hint);
         }
     }

@@ -94,7 +94,16 @@ fn mistakes_of_references_have_their_lines() {
         ("{objects: [{resource: configmap, labelSelector: {a: 7}}]}", None, "label \"a\": expected a string"),
         ("{objects: [{resource: configmap, labelSelector: {'a b': c}}]}", None, "label \"a b\""),
         ("{objects: [{resource: configmap, namespace: other}]}", None, "own namespace"),
-        ("{urls: ['https://x']}", None, "objects are not loaded from URLs"),
+        ("{urls: [7]}", None, "expected a URL"),
+        ("{urls: words}", None, "app.yaml:8:"),
+        ("{urls: [words.yaml]}", None, "expected a URL"),
+        ("{urls: ['ftp://x/y']}", None, "ftp://x/y: only URLs of http and https"),
+        ("{urls: ['https://me:hidden@x/y?hidden']}", None, "https://x/y: a URL with a user or a password"),
+        (
+            "{urls: ['https://a', 'https://b', 'https://c', 'https://d', 'https://e', 'https://f']}",
+            None,
+            "6 URLs; the limit of an application is 5",
+        ),
         ("{objects: [{resource: configmap}]}", Some(Referenced::UnknownKind), "the cluster has no such kind"),
         ("{objects: [{resource: configmap}]}", Some(Referenced::TooMany), "more than 500 objects"),
         ("{objects: [{resource: configmap}]}", Some(refused), "not yours"),
@@ -103,6 +112,65 @@ fn mistakes_of_references_have_their_lines() {
         let found: Vec<(&str, Referenced)> = found.map(|found| ("words", found)).into_iter().collect();
         let errors = rendered(&app(properties), &snapshot(Bounds::SAFE, &found)).unwrap_err();
         assert!(errors.contains("app.yaml:8:") && errors.contains(words), "{properties}: {errors}");
+        assert!(!errors.contains("hidden"), "{errors}");
+    }
+}
+
+const URL: &str = "https://me.example.com/words.yaml?token=hidden";
+
+fn loaded(answer: &[u8]) -> Snapshot {
+    let mut snapshot = snapshot(Bounds::SAFE, &[("words", there("words"))]);
+    snapshot.insert_manifests(URL, parse::manifests(URL, answer));
+    snapshot
+}
+
+#[test]
+fn objects_of_urls_stand_beside_referenced_ones() {
+    let properties = format!("{{objects: [{{resource: configmap}}], urls: ['{URL}']}}");
+    let application = app(&properties);
+    assert_eq!(
+        parse::manifest_urls(&application).into_iter().collect::<Vec<_>>(),
+        [(URL.to_owned(), "words".to_owned())]
+    );
+    let answer = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a, finalizers: [x/y]}}\n";
+    let Ok(State::Ready(objects)) = rendered(&application, &loaded(answer.as_bytes())) else { panic!() };
+    let kinds: Vec<&Json> = objects.iter().map(|object| &object.object["kind"]).collect();
+    assert_eq!(kinds, ["ConfigMap", "Secret"]);
+    let state = rendered(&application, &snapshot(Bounds::SAFE, &[("words", there("words"))]));
+    let Ok(State::Pending(why)) = state else { panic!("{state:?}") };
+    assert_eq!(why, ["https://me.example.com/words.yaml was not asked"]);
+}
+
+#[test]
+fn mistakes_of_a_server_name_component_and_url() {
+    let many = "{apiVersion: v1, kind: Secret, metadata: {name: a}}\n---\n".repeat(501);
+    let large = vec![b' '; (2 << 20) + 1];
+    let own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: words}\n";
+    let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\n";
+    for (answer, words) in [
+        (b"<!DOCTYPE html>".as_slice(), "found a web page"),
+        (b"\xff\xfe", "bytes that are no text"),
+        (b"a: [", "(line 1, column"),
+        (b"# nothing", "found no document"),
+        (b"words", "document 1 without an apiVersion"),
+        (b"kind: Secret\nmetadata: {name: a}", "document 1 without an apiVersion"),
+        (
+            b"{apiVersion: v1, kind: Secret, metadata: {generateName: a}}",
+            "without an apiVersion, a kind or a metadata.name",
+        ),
+        (application.as_bytes(), "does not load applications (Application shop)"),
+        (many.as_bytes(), "501 objects; the limit is 500"),
+        (&large, "is larger than 2097152 bytes"),
+        (format!("{own}---\n{own}").as_bytes(), "documents 1 and 2 are both ConfigMap words"),
+        (own.as_bytes(), "ConfigMap default/words is loaded twice"),
+    ] {
+        let application = app(&format!("{{objects: [{{resource: configmap}}], urls: ['{URL}']}}"));
+        let errors = rendered(&application, &loaded(answer)).unwrap_err();
+        assert!(errors.contains("app.yaml:8:") && errors.contains(words), "{words}: {errors}");
+        let is_of_both = errors.contains("loaded twice");
+        let shown = "component \"words\": https://me.example.com/words.yaml: ";
+        assert!(is_of_both || errors.contains(shown) && errors.contains("properties.urls[0]"), "{errors}");
+        assert!(!errors.contains("hidden"), "{errors}");
     }
 }
 

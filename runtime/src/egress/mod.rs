@@ -1,5 +1,5 @@
 //! The egress guard: sends one HTTP request to a URL that a user wrote, after its addresses were checked; follows no
-//! redirect.
+//! redirect, except for questions that change nothing (`redirects`).
 //!
 //! A user who may write an object may not thereby reach what only this process can reach: the helpers of its machine, which
 //! give out credentials of a cloud, and its own loopback. A name is resolved once, by the connection that is then made, so
@@ -25,9 +25,11 @@ use tokio::net::TcpStream;
 use tower::Service;
 
 mod policy;
+mod redirects;
 mod tls;
 
 pub use policy::EgressPolicy;
+pub use redirects::REDIRECTS_AT_MOST;
 pub use tls::Tls;
 
 /// Addresses that one name may have: more come from a mistake.
@@ -76,6 +78,9 @@ pub enum Error {
     /// Too long.
     #[error("the answer is larger than {0} bytes")]
     Long(usize),
+    /// It leads to where it may not, or in a circle.
+    #[error("{0}")]
+    Redirect(&'static str),
     /// The client cannot be made.
     #[error("no client can be made: {0}")]
     Client(String),

@@ -13,6 +13,7 @@ use vela_engine::{
     ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates,
     dry_run,
 };
+use vela_runtime::egress::EgressPolicy;
 use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
 use vela_webhooks::definition::findings;
@@ -55,7 +56,9 @@ pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<
     let system = cluster.system_namespace().await?.to_owned();
     let namespaces = Namespaces { system, ..Namespaces::default() };
     let more = more.iter().map(|document| (*document).clone());
-    Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
+    let reader = Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces);
+    // The person at this machine asks, and may well serve the file there.
+    Ok(reader.reading_urls(EgressPolicy::ServicesAndLoopback))
 }
 
 /// The documents with Appfiles as Applications, by the types of the cluster and of the documents.

@@ -196,6 +196,48 @@ fn urls_are_read_like_files() {
         .fails(1, &["a URL with a user or a password"]);
 }
 
+#[test]
+fn objects_behind_urls_are_shown_and_applied() {
+    let person = Person::new();
+    let words = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: words}\ndata: {word: first}\n";
+    let place = serve(vec![
+        ("/words.yaml", answer("200 OK", words)),
+        ("/page", answer("200 OK\r\ncontent-type: text/html", "<html>")),
+        ("/machine", answer("302 Found\r\nlocation: http://169.254.169.254/latest", "")),
+    ]);
+    let app = |path: &str| {
+        let component =
+            format!("{{name: words, type: ref-objects, properties: {{urls: [\"{place}{path}\"]}}}}");
+        let text = format!(
+            "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {{name: shop}}\nspec:\n  components:\n  - {component}\n"
+        );
+        person.write("app.yaml", text)
+    };
+    let file = app("/words.yaml?token=confidential");
+    let said = person.types(&["dry-run", "--offline", "-f", &file]).ok();
+    let both = said.out.clone() + &said.err;
+    assert!(both.contains("/words.yaml was not asked") && !both.contains("confidential"), "{said:?}");
+    assert!(person.types(&["dry-run", "-f", &file]).ok().out.contains("word: first"));
+    let said = person.types(&["up", "-f", &file, "--timeout", "60s"]).ok();
+    assert!(said.out.contains("ConfigMap words"), "{said:?}");
+    for (path, words) in [
+        (
+            "/page?token=confidential",
+            "/page: expected manifests of Kubernetes objects in YAML, found a web page",
+        ),
+        ("/machine", "which may not be asked"),
+        ("/none", "the server answers 404"),
+    ] {
+        for verb in ["dry-run", "up"] {
+            let said = person.types(&[verb, "-f", &app(path)]).fails(
+                1,
+                &["app.yaml:6:", "component \"words\"", words, "spec.components[0].properties.urls[0]"],
+            );
+            assert!(!said.err.contains("confidential"), "{said:?}");
+        }
+    }
+}
+
 /// One sandbox for all: aliases, names of a list, and everything deleted at once.
 #[test]
 fn aliases_and_deleting_everything() {
