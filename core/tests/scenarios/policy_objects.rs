@@ -174,6 +174,83 @@ async fn a_changed_definition_waits_for_the_next_revision() {
     assert_eq!(limits(&cluster, "3").await["data"]["text"], "b");
 }
 
+#[tokio::test]
+async fn an_application_names_the_version_of_a_policy() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    let named = |type_: &str, width: &str| json!({"policies": [{"name": "limits", "type": type_, "properties": {"width": width}}]});
+    let is_recorded = |name: &'static str| cluster.get(OAM, "DefinitionRevision", name);
+    until_or("the first version", || is_recorded("fence-v1"), Option::is_some).await;
+    cluster.create(shop(&named("fence@v1", "2"))).await;
+    cluster.phase("shop", "running").await;
+    cluster.patch(OAM, "PolicyDefinition", "fence", json!({"spec": fence("b")["spec"]})).await;
+    until_or("the second version", || is_recorded("fence-v2"), Option::is_some).await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": named("fence@v1", "3")})).await;
+    assert_eq!(limits(&cluster, "3").await["data"]["text"], "a");
+    assert_eq!(cluster.application("shop").await["status"]["policy"][0]["type"], "fence@v1");
+    cluster.patch(OAM, "Application", "shop", json!({"spec": named("fence@v2", "4")})).await;
+    assert_eq!(limits(&cluster, "4").await["data"]["text"], "b");
+}
+
+/// The application once a condition says this.
+async fn refused(cluster: &TestCluster, words: &str) {
+    let is_refused = |one: &Value| one["status"]["conditions"].to_string().contains(words);
+    until_or(words, || cluster.application("shop"), is_refused).await;
+}
+
+#[tokio::test]
+async fn a_rollout_leaves_policies_that_make_objects_out() {
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    let rolled = json!({"rolloutPlan": {"rolloutBatches": [{"replicas": 1}]}});
+    let words = "is not supported yet in an application that is rolled out";
+    cluster.create(shop(&rolled)).await;
+    refused(&cluster, words).await;
+    cluster.quiet().await;
+    assert!(cluster.deployment("shop-web").await.is_none(), "nothing is begun");
+    assert!(cluster.get("v1", "ConfigMap", "limits").await.is_none());
+
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
+    limits(&cluster, "2").await;
+    cluster.phase("shop", "running").await;
+
+    // One that was applied is told, and keeps what it has.
+    cluster.patch(OAM, "Application", "shop", json!({"spec": rolled})).await;
+    refused(&cluster, words).await;
+    cluster.quiet().await;
+    limits(&cluster, "2").await;
+    assert!(cluster.deployment("shop-web").await.is_some());
+    let left = json!({"metadata": {"annotations": {"app.oam.dev/rollout-template": "true"}}, "spec": {"rolloutPlan": null}});
+    cluster.patch(OAM, "Application", "shop", left).await;
+    cluster.quiet().await;
+    refused(&cluster, words).await;
+    limits(&cluster, "2").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone("v1", "ConfigMap", "limits").await;
+    cluster.gone(OAM, "Application", "shop").await;
+}
+
+#[tokio::test]
+async fn the_older_form_has_no_policies_that_make_objects() {
+    const V1ALPHA2: &str = "core.oam.dev/v1alpha2";
+    let cluster = TestCluster::new().await;
+    cluster.create(fence("a")).await;
+    let component =
+        json!({"name": "shop-web", "type": "web", "settings": {"image": "nginx:1", "replicas": 1}});
+    let old = json!({
+        "apiVersion": V1ALPHA2, "kind": "Application", "metadata": {"name": "shop"},
+        "spec": {"components": [component], "policies": shop(&Value::Null)["spec"]["policies"]},
+    });
+    cluster.create(old).await;
+    refused(&cluster, "is not supported yet in an application in the v1alpha2 form").await;
+    cluster.quiet().await;
+    assert!(cluster.deployment("shop-web").await.is_none(), "nothing is begun");
+    assert!(cluster.get("v1", "ConfigMap", "limits").await.is_none());
+    cluster.patch(V1ALPHA2, "Application", "shop", json!({"spec": {"policies": null}})).await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.deployment("shop-web").await.is_some());
+}
+
 /// A policy beside the fence, about all ConfigMaps.
 fn and(type_: &str, more: &Value) -> Value {
     let mut rule = json!({"selector": {"resourceTypes": ["ConfigMap"]}});

@@ -89,6 +89,48 @@ fn what_policies_would_change_is_told_offline() {
         .fails(1, &["\"shop\" names an application of a cluster", "-f app.yaml"]);
 }
 
+const FENCE: &str = r#"apiVersion: core.oam.dev/v1beta1
+kind: PolicyDefinition
+metadata: {name: fence}
+spec:
+  schematic:
+    cue:
+      template: |
+        output: {apiVersion: "v1", kind: "ConfigMap", data: text: "first"}
+        parameter: {}
+"#;
+
+#[test]
+fn objects_of_policies_are_in_the_status() {
+    let person = Person::new();
+    let fenced = APPLICATION.replace(
+        "  - {name: ours, type: mirror, properties: {registry: registry.local}}\n",
+        "  - {name: limits, type: fence@v1}\n",
+    );
+    let (fence, app) = (person.write("fence.yaml", FENCE), person.write("app.yaml", fenced));
+    person.types(&["up", &fence, &app, "--timeout", "60s"]).ok();
+    let said = person.types(&["status", "shop"]).ok();
+    assert!(said.out.contains("ConfigMap limits (policy)"), "{}", said.out);
+    let read = || -> Value {
+        serde_json::from_str(&person.types(&["status", "shop", "-o", "json"]).ok().out).unwrap()
+    };
+    let status = read();
+    assert_eq!(status["status"]["policy"][0]["type"], "fence@v1", "{status:#}");
+    let children = status["tree"]["children"].as_array().unwrap();
+    let limits = children.iter().find(|one| one["name"] == "limits").unwrap();
+    assert_eq!((&limits["kind"], &limits["origin"]), (&Value::from("ConfigMap"), &Value::from("policy")));
+
+    // The next version of the definition is another one.
+    let second = person.write("fence.yaml", FENCE.replace("first", "second"));
+    let with = |version: &str| {
+        let text = std::fs::read_to_string(&app).unwrap().replace("fence@v1", version);
+        person.types(&["dry-run", "-d", &second, &person.write("other.yaml", text)])
+    };
+    assert!(with("fence@v1").ok().out.contains("text: first"));
+    assert!(with("fence@v2").ok().out.contains("text: second"));
+    with("fence@v7").fails(1, &["other.yaml:8:", "policy type \"fence\" has no version \"v7\""]);
+}
+
 #[test]
 fn what_became_of_policies_is_listed() {
     let person = Person::new();
