@@ -7,7 +7,7 @@ use vela_engine::definition::{Language, record};
 use vela_engine::render::Compiled;
 use vela_engine::{
     Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan, policy,
-    steps,
+    steps, transform,
 };
 
 use crate::charts;
@@ -137,13 +137,14 @@ pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
 
 /// The same for a program that shows diagnostics.
 pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
-    let mut found = match templates.get(definition) {
+    let (mut found, compiled) = match templates.get(definition) {
         Ok(compiled) => match &*compiled {
-            Compiled::Cue(template) => template.warnings().clone(),
-            _ => Diagnostics::new(),
+            Compiled::Cue(template) => (template.warnings().clone(), Some(compiled)),
+            _ => (Diagnostics::new(), Some(compiled)),
         },
-        Err(broken) => broken,
+        Err(broken) => (broken, None),
     };
+    found.extend(transform::mistakes(definition, compiled.as_deref()));
     found.extend(charts::findings(definition));
     for cause in nothing_to_make(definition.object()) {
         let finding = Diagnostic::error(Code::MissingField, cause.message);

@@ -58,6 +58,17 @@ pub(super) fn of(
     look.found
 }
 
+/// Whether the text declares a field of this name anywhere, be it under a condition or in a part that others embed. A text that
+/// cannot be read may do so.
+pub(crate) fn may_declare(text: &str, field: &str) -> bool {
+    let source = Source::new("", text);
+    let id = Sources::default().add(source.clone());
+    let (mut file, mistakes) = parser::parse(&source, id);
+    let mut labels = Labels::default();
+    file.decls.iter_mut().for_each(|decl| labels.decl(decl));
+    !mistakes.is_empty() || labels.0.contains(field)
+}
+
 fn name(decl: &Decl) -> Option<&str> {
     let DeclKind::Field(field) = &decl.kind else { return None };
     match &field.label.kind {

@@ -49,6 +49,7 @@ pub(crate) use cue::{ScopedPolicy, missing, must_be_given};
 pub(crate) use findings::findings;
 pub(crate) use labels::short_hash;
 pub use limits::{Limits, MEMORY};
+pub(crate) use lint::may_declare;
 pub use origins::ValueOrigin;
 pub(crate) use rendering::maker;
 pub use rendering::{Inputs, RenderedComponent, RenderedObject, RenderedPolicy, Role, State};

@@ -6,6 +6,7 @@
 //! since the application's author cannot mend it.
 
 mod context;
+mod mistakes;
 
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ use crate::policy;
 use crate::render::{Compiled, ScopedPolicy, Site, Templates};
 use crate::snapshot::Snapshot;
 use crate::transformed::{AppliedPolicy, Source, Transformed, changed, changes_applications, is_global};
+
+pub use mistakes::mistakes;
 
 /// More policies that change one application are refused.
 const POLICIES_AT_MOST: usize = 100;

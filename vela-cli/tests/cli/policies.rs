@@ -89,6 +89,72 @@ fn what_policies_would_change_is_told_offline() {
         .fails(1, &["\"shop\" names an application of a cluster", "-f app.yaml"]);
 }
 
+/// A PolicyDefinition of this spec and template.
+fn definition(spec: &str, template: &str) -> String {
+    let template: String = template.lines().map(|line| format!("        {line}\n")).collect();
+    format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: PolicyDefinition\nmetadata: {{name: audit}}\nspec:\n{spec}  schematic:\n    cue:\n      \
+         template: |\n{template}"
+    )
+}
+
+#[test]
+fn mistakes_of_policy_definitions_have_their_places() {
+    let person = Person::new();
+    let vet = |text: String| person.types(&["def", "vet", &person.write("audit.yaml", text)]);
+    let (changing, global) = ("  scope: Application\n", "  scope: Application\n  global: true\n");
+    for (spec, template, words) in [
+        (
+            global,
+            "output: labels: a: \"b\"\nparameter: team: string",
+            &["audit.yaml:10:9", "at 2:18", "parameter.team must be given", "a default"][..],
+        ),
+        (
+            "  global: true\n",
+            "output: labels: a: \"b\"",
+            &["audit.yaml:5:11", "has to say so", "write spec.scope: Application"],
+        ),
+        (
+            "  scope: Component\n",
+            "output: a: \"b\"",
+            &["audit.yaml:5:10", "\"Component\" is no scope of a policy"],
+        ),
+        (changing, "patch: labels: a: \"b\"", &["the template has no `output`, so it changes nothing"]),
+        (
+            changing,
+            "output: {\n  labels: a: \"b\"\n  label: a: \"b\"\n}",
+            &["audit.yaml:9:9", "at 3:", "output.label: ", "did you mean \"labels\"?"],
+        ),
+        (
+            changing,
+            "output: labels: a: 7",
+            &["audit.yaml:9:9", "at 1:", "output.labels must be an object of strings"],
+        ),
+        (changing, "output: components: {a: 7}", &["output.components must be a list of objects"]),
+    ] {
+        vet(definition(spec, template)).fails(1, words);
+    }
+    vet("apiVersion: core.oam.dev/v1beta1\nkind: PolicyDefinition\nmetadata: {name: audit}\nspec: {scope: Application, global: true}\n".to_owned())
+        .fails(1, &["audit.yaml:4:", "only a CUE template can change an application"]);
+    for (spec, template, words) in [
+        (
+            "  priority: 3\n",
+            "output: {apiVersion: \"v1\", kind: \"Secret\"}",
+            "only global policies have a priority",
+        ),
+        ("", "parameter: {}", "so it makes no object"),
+    ] {
+        let said = vet(definition(spec, template)).ok();
+        assert!(said.err.contains("warning[") && said.err.contains(words), "{said:?}");
+    }
+    // What is known only with an application is no mistake.
+    let late = "if parameter.on {output: labels: a: context.appName}\noutput: components: [for one in context.appComponents {one}]\n\
+                parameter: {on: *true | bool, more?: string}";
+    let said = vet(definition(global, late)).ok();
+    assert_eq!((said.err.as_str(), said.out.as_str()), ("", "PolicyDefinition audit is valid\n"));
+    vet(DEFINITIONS.to_owned()).ok();
+}
+
 const FENCE: &str = r#"apiVersion: core.oam.dev/v1beta1
 kind: PolicyDefinition
 metadata: {name: fence}

@@ -1,9 +1,10 @@
 //! Evaluates a template that changes an application: whether it acts, and what it says of the application.
 
 use serde_json::{Map, Value as Json};
-use vela_cue::Value;
 use vela_cue::value::FieldOptions;
+use vela_cue::{Input, Value};
 
+use super::template::DECLARED_BUDGET;
 use super::{Parameters, Template};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::nearest;
@@ -45,6 +46,42 @@ impl Template {
         })
     }
 
+    /// What a template that changes applications can be known to do wrong before there is an application. A global one gets no
+    /// parameters.
+    pub(crate) fn scoped_mistakes(&self, is_global: bool) -> Diagnostics {
+        let nothing = Json::Object(Map::new());
+        let look = self.template.clone().with_budget(DECLARED_BUDGET);
+        let root = look.instantiate(&[Input::new("parameter", &nothing)]).root();
+        let mut found = Diagnostics::new();
+        if is_global {
+            let needed = self.missing(&root).into_iter().map(|missing| {
+                let message = format!("a global policy has no parameters: {}", missing.message);
+                Diagnostic { code: Code::BadDefinition, message, path: String::new(), ..missing }
+                    .hint("give the parameter a default, or make it optional (`name?: string`)")
+            });
+            found.extend(needed.collect());
+        }
+        // What depends on the application or on parameters is not known yet.
+        for field in root.lookup("output").fields(FieldOptions::default()) {
+            let value = field.value.to_json().ok();
+            found.extend(self.wrong_field(&field.name, &field.value, value.as_ref()).into_iter().collect());
+        }
+        found
+    }
+
+    /// A field of the output that means nothing, or whose value, where it is known, has another shape.
+    fn wrong_field(&self, name: &str, place: &Value, value: Option<&Json>) -> Option<Diagnostic> {
+        let at =
+            |message: String| Diagnostic::error(Code::BadDefinition, message).definition(self.place(place));
+        let Some((_, shape)) = FIELDS.iter().find(|(known, _)| *known == name) else {
+            let message = format!("output.{name}: a policy of the scope Application cannot change this");
+            let names = FIELDS.map(|(name, _)| name);
+            return Some(at(message).hint_opt(nearest::advice(name, "fields of its output", names)));
+        };
+        let is_wrong = value.is_some_and(|value| !has_shape(value, shape));
+        is_wrong.then(|| at(format!("output.{name} must be {shape}")))
+    }
+
     fn make_scoped(&self, root: &Value) -> Result<ScopedPolicy, Diagnostics> {
         self.sound(root)?;
         if !self.enabled(root)? {
@@ -57,19 +94,12 @@ impl Template {
         }
         let mut said = Map::new();
         for field in output.fields(FieldOptions::default()) {
-            let at = |message: String| {
-                Diagnostic::error(Code::BadDefinition, message).definition(self.place(&field.value))
-            };
-            let Some((_, shape)) = FIELDS.iter().find(|(known, _)| *known == field.name) else {
-                let names = FIELDS.map(|(name, _)| name);
-                let message =
-                    format!("output.{}: a policy of the scope Application cannot change this", field.name);
-                let hint = nearest::advice(&field.name, "fields of its output", names);
-                return Err(at(message).hint_opt(hint).into());
-            };
+            if let Some(wrong) = self.wrong_field(&field.name, &field.value, None) {
+                return Err(wrong.into());
+            }
             let value = self.concrete(root, &field.value)?;
-            if !has_shape(&value, shape) {
-                return Err(at(format!("output.{} must be {shape}", field.name)).into());
+            if let Some(wrong) = self.wrong_field(&field.name, &field.value, Some(&value)) {
+                return Err(wrong.into());
             }
             said.insert(field.name, value);
         }

@@ -45,7 +45,7 @@ struct Bounds {
 }
 
 /// The limit of the search for declared parameters: it runs once, for all users of the template.
-const DECLARED_BUDGET: Budget =
+pub(super) const DECLARED_BUDGET: Budget =
     Budget { steps: 200_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
 
 impl Template {
