@@ -52,6 +52,8 @@ pub const WORKFLOW_RUN_NAME: &str = "workflowrun.oam.dev/name";
 pub const WORKFLOW_RUN_NAMESPACE: &str = "workflowrun.oam.dev/namespace";
 /// UID of the Application of whose workflow a ConfigMap tells what a step saw.
 pub const DEBUG_OF: &str = "app.oam.dev/debug-of";
+/// Name of the capability centre that a definition came from.
+pub const CAPABILITY_CENTER: &str = "capability.oam.dev/center";
 /// `true` stops the controller for an object.
 pub const PAUSE: &str = "controller.core.oam.dev/pause";
 

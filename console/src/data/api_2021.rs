@@ -8,7 +8,7 @@ use kube::{Client, ResourceExt as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use vela_crds::annotations;
+use vela_crds::{annotations, labels};
 use vela_engine::definition::record;
 use vela_engine::parameters::{Parameter, Parameters, parameters};
 use vela_engine::{Definition, DefinitionKind, names};
@@ -24,8 +24,6 @@ const USAGE: &str = "usage.oam.dev/control-plane=env";
 const NAME: &str = "namespace.oam.dev/env";
 /// The environment that every cluster has, in the namespace of that name.
 pub(crate) const DEFAULT: &str = "default";
-/// The label of a definition with the name of the center that it came from.
-const CENTER: &str = "capability.oam.dev/center";
 /// Characters of the name of an environment, and of its namespace.
 const NAME_AT_MOST: usize = 32;
 /// Objects of one kind that are listed.
@@ -398,7 +396,7 @@ fn capability(kind: DefinitionKind, object: &DynamicObject) -> Capability {
         description: description.map_or("description not defined", String::as_str).replace('\n', " "),
         parameters: None,
         applies_to: applies_to.filter_map(|one| one.as_str().map(str::to_owned)).collect(),
-        center: object.labels().get(CENTER).cloned(),
+        center: object.labels().get(labels::CAPABILITY_CENTER).cloned(),
         status: "installed",
     }
 }

@@ -2,11 +2,12 @@
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
+use vela_crds::labels::CAPABILITY_CENTER;
 use vela_engine::nearest::advice;
 use vela_engine::{DefinitionKind, Document};
 
 use super::chart::{Chart, Helm};
-use super::store::{self, CENTER, Center};
+use super::store::{self, Center};
 use crate::appfile::Origins;
 use crate::applications::{API_VERSION, enumerated};
 use crate::args::{Capability, DefinitionType, Global, InstallCapability, UninstallCapability};
@@ -148,7 +149,7 @@ fn marked(definition: &Value, center: &str, namespace: &str) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.insert("namespace".to_owned(), json!(namespace));
         if let Some(labels) = metadata.entry("labels").or_insert_with(|| json!({})).as_object_mut() {
-            labels.insert(CENTER.to_owned(), json!(center));
+            labels.insert(CAPABILITY_CENTER.to_owned(), json!(center));
         }
     }
     object

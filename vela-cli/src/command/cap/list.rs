@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
+use vela_crds::labels::CAPABILITY_CENTER;
 use vela_engine::DefinitionKind;
 
-use super::store::{self, CENTER, Center};
+use super::store::{self, Center};
 use crate::applications::API_VERSION;
 use crate::args::{Global, ListFormat};
 use crate::cluster::Cluster;
@@ -53,7 +54,7 @@ async fn there(cluster: &Cluster) -> Result<There> {
             continue;
         }
         for object in cluster.list(API_VERSION, kind.kind(), Some(cluster.namespace())).await? {
-            let center = object.labels().get(CENTER).cloned();
+            let center = object.labels().get(CAPABILITY_CENTER).cloned();
             there.insert((kind.kind(), object.name_any()), center);
         }
     }

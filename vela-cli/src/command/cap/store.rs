@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use vela_apiserver::store::private;
+use vela_crds::labels;
 use vela_engine::nearest::advice;
 use vela_engine::{DefinitionKind, names};
 
@@ -19,9 +20,6 @@ use crate::sandbox;
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// Centres of a machine: more are a fault.
 const MOST_CENTERS: usize = 100;
-
-/// The label of a definition with the name of the centre that it came from.
-pub(super) const CENTER: &str = "capability.oam.dev/center";
 
 /// A centre as it was read last.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +73,7 @@ pub(super) fn find<'a>(all: &'a [Center], name: &str) -> Result<&'a Center> {
 
 /// The centre that a definition came from.
 pub(super) fn center_of(definition: &Value) -> Option<&str> {
-    definition.get("metadata")?.get("labels")?.get(CENTER)?.as_str()
+    definition.get("metadata")?.get("labels")?.get(labels::CAPABILITY_CENTER)?.as_str()
 }
 
 pub(super) fn none_configured() -> Error {
