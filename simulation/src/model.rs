@@ -18,6 +18,9 @@ const NAMES: [&str; 4] = ["front", "back", "data", "side"];
 /// The component whose objects stay as long as the application where it was applied with an odd value: a policy says so.
 const STAYING: &str = "side";
 
+/// The component with whose odd values a policy makes an object of its own, of this name.
+const FENCED: (&str, &str) = ("back", "fence");
+
 /// Store resource and name of an object in [`NAMESPACE`].
 pub(crate) type Place = (String, String);
 
@@ -268,14 +271,21 @@ impl Spec {
 }
 
 impl Spec {
-    /// `spec` of a v1beta1 Application with its policy, where one component has a value for which there is one. As values
-    /// change, what is recorded of the component's objects goes from one record to another, and back.
-    pub(crate) fn with_policy(&self) -> Value {
-        let stays = self.components.iter().any(|one| one.name == STAYING && one.value % 2 == 1);
+    /// `spec` of a v1beta1 Application with its policies, where components have values for which there are some. As values
+    /// change, what is recorded of a component's objects goes from one record to another, and back, and the object of a policy comes,
+    /// changes and goes.
+    pub(crate) fn with_policies(&self) -> Value {
+        let odd = |name: &str| self.components.iter().find(|one| one.name == name && one.value % 2 == 1);
         let rule = json!({"selector": {"componentNames": [STAYING]}, "strategy": "onAppDelete"});
         let policy = json!({"name": "stays", "type": "garbage-collect", "properties": {"rules": [rule]}});
         let mut spec = self.modern();
-        spec["policies"] = if stays { json!([policy]) } else { json!([]) };
+        let (fenced, type_) = FENCED;
+        let fence = odd(fenced).map(|component| {
+            let properties = json!({"value": component.value.to_string()});
+            json!({"name": type_, "type": type_, "properties": properties})
+        });
+        let policies: Vec<Value> = odd(STAYING).map(|_| policy).into_iter().chain(fence).collect();
+        spec["policies"] = json!(policies);
         spec
     }
 }
@@ -285,9 +295,14 @@ pub(crate) fn may_stay(object: &Value) -> bool {
     object["metadata"]["labels"]["app.oam.dev/component"] == STAYING
 }
 
-/// The workloads and traits that an Application's `spec` asks for.
+/// The workloads, traits and objects of policies that an Application's `spec` asks for.
 pub(crate) fn wanted(application: &Value) -> BTreeSet<Place> {
     let mut places = BTreeSet::new();
+    let policies = application["spec"]["policies"].as_array().into_iter().flatten();
+    for policy in policies.filter(|policy| policy["type"] == FENCED.1) {
+        let name = policy["name"].as_str().unwrap_or_default();
+        places.insert(("configmaps".to_owned(), name.to_owned()));
+    }
     for component in application["spec"]["components"].as_array().into_iter().flatten() {
         let configured = component["componentName"].as_str();
         let name = configured.or(component["name"].as_str()).unwrap_or_default();
@@ -328,6 +343,7 @@ pub(crate) fn collection(object: &Value) -> Result<String, String> {
         "Namespace" => "namespaces",
         "ComponentDefinition" => "componentdefinitions",
         "TraitDefinition" => "traitdefinitions",
+        "PolicyDefinition" => "policydefinitions",
         "Application" => "applications",
         other => return Err(format!("no place known for kind {other}")),
     };
@@ -356,6 +372,11 @@ pub(crate) fn definitions() -> Vec<Value> {
                 "appliesToWorkloads": ["*"],
                 "schematic": {"handlebars": {"template": NOTE}},
             },
+        }),
+        json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "PolicyDefinition",
+            "metadata": {"name": FENCED.1, "namespace": NAMESPACE},
+            "spec": {"schematic": {"handlebars": {"template": SETTINGS}}},
         }),
     ]
 }

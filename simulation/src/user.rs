@@ -276,7 +276,7 @@ fn delete_by_hand(draws: &mut Draws, cluster: &SimulatedCluster) -> String {
 /// What people write into the `spec`.
 fn said(form: Form, spec: &Spec) -> Value {
     match form {
-        Form::Application => spec.with_policy(),
+        Form::Application => spec.with_policies(),
         Form::Rollout | Form::RolloutSeed => spec.modern(),
         Form::Workflow => workflow::with_workflow(spec),
         Form::Configuration => spec.configuration(),
