@@ -8,6 +8,7 @@ use super::dashboard::{self, Wanted};
 use super::stop::stop_asked;
 use crate::args::{Format, Global, Sandbox, SandboxRun};
 use crate::error::{Error, Result};
+use crate::requests::RequestLog;
 use crate::sandbox::{Home, Local, LockAttempt, stop_process};
 use crate::screen::Screen;
 use crate::session::{Purpose, block_on_threads};
@@ -82,7 +83,7 @@ async fn serve_until_stopped(
     screen.say(&format!("  export KUBECONFIG={}", home.kubeconfig().display()));
     if args.console {
         let namespace = global.namespace.clone();
-        let client = local.client(namespace.as_deref().unwrap_or("default"));
+        let client = local.client(namespace.as_deref().unwrap_or("default"), RequestLog::default());
         let wanted = Wanted {
             namespace,
             port: args.console_port,
