@@ -13,6 +13,7 @@ use vela_engine::successor::{self, VersionKind};
 use vela_runtime::Api;
 
 use crate::error::{Error, Failure, Kind, Result};
+use crate::json_patch::json_patch;
 use crate::ownership::{self, FIELD_MANAGER, Path};
 use crate::{missing_right, system_namespace, target};
 
@@ -292,8 +293,7 @@ impl Cluster {
     /// Adds a finalizer to an object, beside those that it has by now.
     pub(crate) async fn hold(
         &self,
-        api_version: &str,
-        kind: &str,
+        (api_version, kind): (&str, &str),
         object: &DynamicObject,
         finalizer: &str,
     ) -> Result<()> {
@@ -309,10 +309,10 @@ impl Cluster {
             _ => vec![json!({"op": "add", "path": "/metadata/finalizers/-", "value": finalizer})],
         };
         let name = object.name_any();
-        let failed = |error: kube::Error| self.failure(&format!("change {kind} {name}"), &error);
         let api = self.api(api_version, kind, object.metadata.namespace.as_deref()).await?;
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        api.patch(&name, &params, &json_patch(operations)?).await.map(drop).map_err(failed)
+        let changed = api.patch(&name, &params, &json_patch(operations)?).await;
+        changed.map(drop).map_err(|error| self.failure(&format!("change {kind} {name}"), &error))
     }
 
     /// Asks for an object's deletion and gives its uid if there was one. What an ApplicationConfiguration owns is
@@ -364,13 +364,6 @@ impl Cluster {
         }
         .into()
     }
-}
-
-/// Operations of RFC 6902.
-pub(crate) fn json_patch(operations: Vec<Value>) -> Result<Patch<Value>> {
-    let operations = serde_json::from_value(Value::Array(operations))
-        .map_err(|error| Error::internal(format!("the change cannot be written: {error}")))?;
-    Ok(Patch::Json(operations))
 }
 
 /// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope

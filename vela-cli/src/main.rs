@@ -23,6 +23,7 @@ mod graph;
 mod health;
 mod input;
 mod installation;
+mod json_patch;
 mod json_path;
 mod kustomize;
 mod listing;

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, Command, ValueEnum};
 
 use crate::json_path::Template;
@@ -41,7 +42,11 @@ impl<F: OfTemplate> TypedValueParser for FormatParser<F> {
                     |text: &str| Template::read(text.trim_start_matches(JSON_PATH)).map(F::of_template);
                 read.parse_ref(command, arg, value)
             }
-            false => EnumValueParser::<F>::new().parse_ref(command, arg, value),
+            false => {
+                let names = PossibleValuesParser::new(self.possible_values().into_iter().flatten());
+                let name = names.parse_ref(command, arg, value)?;
+                F::from_str(&name, false).map_err(|why| command.clone().error(ErrorKind::InvalidValue, why))
+            }
         }
     }
 

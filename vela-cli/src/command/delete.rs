@@ -142,7 +142,7 @@ async fn ask(
         return Err(error.hint("leave out --orphan to delete it with its objects").into());
     }
     if orphan && kind == KIND {
-        cluster.hold(api_version, kind, &object, finalizers::ORPHAN_RESOURCE).await?;
+        cluster.hold((api_version, kind), &object, finalizers::ORPHAN_RESOURCE).await?;
     }
     let deleted = cluster.delete(api_version, kind, namespace, name).await?;
     Ok(deleted.map(|uid| Awaited { uid, ..awaited }))

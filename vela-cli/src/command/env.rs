@@ -8,6 +8,8 @@ use crate::cluster::Cluster;
 use crate::confirm::{Question, confirm};
 use crate::environment::{self, Deletable, Environment};
 use crate::error::{Failure, Result};
+use crate::listing::print_plain;
+use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
@@ -53,16 +55,8 @@ async fn list(cluster: &Cluster, name: Option<&str>, format: ListFormat, screen:
         })
         .collect();
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
-    if let Some(format) = format.data() {
-        return screen.data(format, &Value::Array(rows));
-    }
-    match format {
-        ListFormat::Name if rows.is_empty() => return Ok(()),
-        ListFormat::Name => {
-            let names: Vec<String> = rows.iter().map(|row| cell(row, "name")).collect();
-            return screen.print(&names.join("\n"));
-        }
-        _ => {}
+    if print_plain(&rows, |row| text(row, "/name").to_owned(), format, screen)? {
+        return Ok(());
     }
     let mut table = Table::new(&["NAME", "NAMESPACE", "CURRENT"]);
     for row in &rows {

@@ -9,6 +9,7 @@ use crate::applications::{API_VERSION, KIND};
 use crate::args::{Format, Global, ListFormat, Revision, RevisionGet};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::listing::print_plain;
 use crate::pointer::text;
 use crate::screen::{BAD, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
@@ -50,15 +51,8 @@ async fn list(cluster: &Cluster, application: &str, format: ListFormat, screen: 
         })
     };
     let rows: Vec<Value> = revisions.iter().map(row).collect();
-    if let Some(format) = format.data() {
-        return screen.data(format, &Value::Array(rows));
-    }
-    match format {
-        ListFormat::Name => {
-            let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
-            return screen.print(&names.join("\n"));
-        }
-        _ => {}
+    if print_plain(&rows, |row| text(row, "/name").to_owned(), format, screen)? {
+        return Ok(());
     }
     let is_wide = format == ListFormat::Wide;
     let mut heading = vec!["REVISION", "CURRENT", "SUCCEEDED", "VERSION", "CREATED"];

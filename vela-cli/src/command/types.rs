@@ -9,6 +9,7 @@ use crate::applications::API_VERSION;
 use crate::args::{Global, ListFormat, TraitTypes, Types};
 use crate::cluster::Cluster;
 use crate::error::{Failure, Result};
+use crate::listing::print_plain;
 use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
@@ -121,16 +122,8 @@ fn row(kind: DefinitionKind, definition: &Value) -> Value {
 fn print(kind: DefinitionKind, rows: &[Value], format: ListFormat, screen: &mut Screen) -> Result<()> {
     let cell =
         |row: &Value, field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
-    if let Some(format) = format.data() {
-        return screen.data(format, &json!(rows));
-    }
-    match format {
-        ListFormat::Name if rows.is_empty() => return Ok(()),
-        ListFormat::Name => {
-            let names: Vec<String> = rows.iter().map(|row| cell(row, "name")).collect();
-            return screen.print(&names.join("\n"));
-        }
-        _ => {}
+    if print_plain(rows, |row| text(row, "/name").to_owned(), format, screen)? {
+        return Ok(());
     }
     let middle: &[Column] = if kind == DefinitionKind::Trait { &OF_TRAITS } else { &OF_OTHERS };
     let columns: Vec<Column> = FIRST.iter().chain(middle).chain([&LAST]).copied().collect();

@@ -1,32 +1,21 @@
 //! Templates in the language of `kubectl -o jsonpath=…`: texts, paths in braces, and ranges of paths.
 
 mod parse;
+mod part;
 mod path;
 
 use serde_json::{Value, json};
 
-use self::path::Path;
+use self::part::Part;
 
 /// Longest template.
 const TEMPLATE_MAX_BYTES: usize = 16 * 1024;
-/// How deep ranges may lie within each other.
-const DEPTH_MAX: usize = 8;
 /// Longest text that a template may make.
 const TEXT_MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// A template, read and found to be right. One run reads few of them, so they stay to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Template(&'static [Part]);
-
-#[derive(Debug, PartialEq, Eq)]
-enum Part {
-    /// A text, printed as it is.
-    Text(String),
-    /// The values at a path.
-    Path(Path),
-    /// The parts, once for each value at the path.
-    Range(Path, Vec<Part>),
-}
 
 impl Template {
     /// # Errors

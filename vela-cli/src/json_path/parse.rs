@@ -1,7 +1,10 @@
 //! The text of a template in, its parts out.
 
+use super::part::Part;
 use super::path::Path;
-use super::{DEPTH_MAX, Part};
+
+/// How deep ranges may lie within each other.
+const DEPTH_MAX: usize = 8;
 
 /// The parts of a template. One without braces is a path, because as a text it would print only itself.
 pub(super) fn template(text: &str) -> Result<Vec<Part>, String> {

@@ -1,3 +1,5 @@
+//! Templates beside what kubectl answered, and wrong ones.
+
 use serde_json::{Value, json};
 
 use super::Template;

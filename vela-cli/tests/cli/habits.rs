@@ -161,7 +161,7 @@ fn templates_print_what_they_find() {
     assert_eq!(prints(&["version"], "{.version}"), env!("CARGO_PKG_VERSION"));
     assert_eq!(
         prints(&["ql", "component-pod-view{appName=site, appNs=default}"], "{.podList[*].component}"),
-        "front"
+        "front front"
     );
 
     let absent = person.types(&["ls", "-o", "jsonpath={.items[9].kind}"]);

@@ -12,6 +12,7 @@ use super::store::{self, Center};
 use crate::args::{Center as Words, ListFormat};
 use crate::command::def;
 use crate::error::{Error, Failure, Result};
+use crate::listing::print_plain;
 use crate::pointer::text;
 use crate::screen::Screen;
 use crate::table::Table;
@@ -148,17 +149,9 @@ fn list(format: ListFormat, screen: &mut Screen) -> Result<()> {
             "name": center.name, "address": center.address, "capabilities": center.definitions.len(), "synced": center.synced,
         })
     };
-    let rows: Value = all.iter().map(row).collect();
-    if let Some(format) = format.data() {
-        return screen.data(format, &rows);
-    }
-    match format {
-        ListFormat::Name if all.is_empty() => return Ok(()),
-        ListFormat::Name => {
-            let names: Vec<&str> = all.iter().map(|center| center.name.as_str()).collect();
-            return screen.print(&names.join("\n"));
-        }
-        _ => {}
+    let rows: Vec<Value> = all.iter().map(row).collect();
+    if print_plain(&rows, |row| text(row, "/name").to_owned(), format, screen)? {
+        return Ok(());
     }
     let mut table = Table::new(&["NAME", "ADDRESS", "CAPABILITIES", "SYNCED"]);
     for Center { name, address, synced, definitions, .. } in &all {

@@ -13,6 +13,7 @@ use crate::args::{Global, ListFormat};
 use crate::cluster::Cluster;
 use crate::command::def;
 use crate::error::{Failure, Result};
+use crate::listing::print_plain;
 use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
@@ -71,16 +72,13 @@ fn print(centers: &[&Center], listed: &Listed<'_>, there: &There, screen: &mut S
         }
     }
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
-    if let Some(format) = listed.format.data() {
-        return screen.data(format, &Value::Array(rows));
-    }
-    match listed.format {
-        ListFormat::Name if rows.is_empty() => return Ok(()),
-        ListFormat::Name => {
-            let name = |row: &Value| format!("{}/{}", cell(row, "center"), cell(row, "name"));
-            return screen.print(&rows.iter().map(name).collect::<Vec<_>>().join("\n"));
-        }
-        _ => {}
+    if print_plain(
+        &rows,
+        |row| format!("{}/{}", cell(row, "center"), cell(row, "name")),
+        listed.format,
+        screen,
+    )? {
+        return Ok(());
     }
     let mut table =
         Table::new(&["NAME", "CENTER", "TYPE", "DEFINITION", "STATUS", "APPLIES-TO", "DESCRIPTION"]);

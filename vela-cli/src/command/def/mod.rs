@@ -25,6 +25,7 @@ use vela_engine::{Definition, DefinitionKind, Document, dry_run};
 use crate::args::{Def, DefinitionFiles, DefinitionFormat, Format, Global, ListFormat};
 use crate::error::{Error, Failure, Result};
 use crate::input;
+use crate::listing::print_plain;
 use crate::screen::Screen;
 use crate::table::Table;
 
@@ -115,17 +116,13 @@ fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) ->
     };
     let rows: Vec<Value> = definitions.iter().map(row).collect();
     let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
-    if let Some(format) = format.data() {
-        return screen.data(format, &Value::Array(rows));
-    }
-    match format {
-        ListFormat::Name => {
-            let name =
-                |row| format!("{}.core.oam.dev/{}", cell(row, "kind").to_lowercase(), cell(row, "name"));
-            let names: Vec<String> = rows.iter().map(name).collect();
-            return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
-        }
-        _ => {}
+    if print_plain(
+        &rows,
+        |row| format!("{}.core.oam.dev/{}", cell(row, "kind").to_lowercase(), cell(row, "name")),
+        format,
+        screen,
+    )? {
+        return Ok(());
     }
     let mut table = Table::new(&["NAME", "TYPE", "NAMESPACE", "DESCRIPTION"]);
     for row in &rows {

@@ -10,6 +10,7 @@ use crate::applications::{API_VERSION, KIND};
 use crate::args::{Global, ListFormat, Policy, PolicyView};
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::listing::print_plain;
 use crate::pointer::text;
 use crate::screen::{BAD, GOOD, Screen, styled};
 use crate::session::{Purpose, Session, block_on};
@@ -33,15 +34,8 @@ async fn view(cluster: &Cluster, args: &PolicyView, screen: &mut Screen) -> Resu
         return Err(absent(cluster, name).into());
     };
     let rows = policies(&json!(application));
-    if let Some(format) = args.output.data() {
-        return screen.data(format, &Value::Array(rows));
-    }
-    match args.output {
-        ListFormat::Name => {
-            let names: Vec<&str> = rows.iter().map(|row| text(row, "/name")).collect();
-            return screen.print(&names.join("\n"));
-        }
-        _ => {}
+    if print_plain(&rows, |row| text(row, "/name").to_owned(), args.output, screen)? {
+        return Ok(());
     }
     if rows.is_empty() {
         screen.say(&format!("Application {name} has no policies, and no global one acts on it."));

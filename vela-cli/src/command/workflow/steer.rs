@@ -8,8 +8,9 @@ use vela_runtime::{clock, over_conflicts};
 
 use super::found::unsteerable;
 use crate::applications::{API_VERSION, KIND, find};
-use crate::cluster::{Cluster, json_patch};
+use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::json_patch::json_patch;
 use crate::ownership::FIELD_MANAGER;
 
 /// Changes the run of an application as it is ordered. Gives the application as it was written.

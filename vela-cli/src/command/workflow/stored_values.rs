@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use vela_engine::workflow::{RunStatus, StoredValues};
 
 use super::found::unsteerable;
-use crate::cluster::{Cluster, json_patch};
+use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::json_patch::json_patch;
 use crate::ownership::FIELD_MANAGER;
 
 /// Reads what the run refers to.
