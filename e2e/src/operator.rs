@@ -32,6 +32,12 @@ impl Operator {
         Ok(Self { child, log })
     }
 
+    /// Kills it, without a chance to tidy up.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Adds its log to the error of a scenario, and makes the log itself an error where a right was missing.
     pub fn judge(&self, outcome: Result<()>) -> Result<()> {
         let log = std::fs::read_to_string(&self.log)?;
@@ -45,7 +51,6 @@ impl Operator {
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }

@@ -3,6 +3,8 @@
 mod certificates;
 mod conversion;
 mod harbor;
+mod projects;
+mod registry;
 mod sidecars;
 
 use serde_json::Value;
