@@ -26,7 +26,7 @@ use crate::parts::{self, Content, Copied, Found, Id, Node, Settings, kinds};
 use crate::passwords::{self, Chance};
 use crate::readiness;
 use crate::services;
-use crate::settings::{self, ConfigMapReconciler, SettingsReconciler};
+use crate::settings::{self, ConfigMapReconciler, Egress, EgressOverride, SettingsReconciler};
 use crate::status::{ChildError, Verdict, status};
 use crate::status_write;
 use crate::validation;
@@ -76,7 +76,7 @@ pub struct Operator {
     settings: Arc<Settings>,
     chance: Chance,
     defaults: Arc<Defaults>,
-    egress: EgressPolicy,
+    egress: Egress,
     /// All HarborConfigurations.
     configurations: Arc<Informer>,
 }
@@ -101,7 +101,7 @@ impl Operator {
         let discovery = Discovery::new(client.clone());
         let applier = Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER);
         let (settings, defaults) = (Arc::new(settings), Arc::new(Defaults::new()?));
-        let egress = EgressPolicy::Services;
+        let egress = Egress { policy: EgressPolicy::Services, instead: None };
         let configurations = cache.informer(Watch::full(resource(&CONFIGURATION)));
         Ok(Self { client, cache, discovery, applier, settings, chance, defaults, egress, configurations })
     }
@@ -109,7 +109,14 @@ impl Operator {
     /// The same, asking Harbors at other addresses.
     #[must_use]
     pub fn with_egress(mut self, egress: EgressPolicy) -> Self {
-        self.egress = egress;
+        self.egress.policy = egress;
+        self
+    }
+
+    /// The same, asking this in place of Harbors.
+    #[must_use]
+    pub fn answered_by(mut self, egress_override: EgressOverride) -> Self {
+        self.egress.instead = Some(egress_override);
         self
     }
 
@@ -149,7 +156,7 @@ impl Operator {
             client: self.client.clone(),
             cache: self.cache.clone(),
             applier: self.applier.clone(),
-            policy: self.egress,
+            egress: self.egress.clone(),
             watches: DynamicWatches::new(self.client.clone(), &self.cache, &self.discovery, &[]),
         };
         settings::projects(tools, servers, bindings).workers(workers)
@@ -193,8 +200,9 @@ impl Operator {
         informer: Arc<Informer>,
         watches: DynamicWatches,
     ) -> SettingsReconciler {
-        let (client, applier, chance) = (self.client.clone(), self.applier.clone(), self.chance.clone());
-        SettingsReconciler { client, applier, chance, policy: self.egress, resource, informer, watches }
+        let (client, applier) = (self.client.clone(), self.applier.clone());
+        let (chance, egress) = (self.chance.clone(), self.egress.clone());
+        SettingsReconciler { client, applier, chance, egress, resource, informer, watches }
     }
 }
 

@@ -30,3 +30,4 @@ pub mod validation;
 pub mod webhooks;
 
 pub use field::Field;
+pub use settings::EgressOverride;

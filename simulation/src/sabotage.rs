@@ -28,7 +28,7 @@ pub enum Sabotage {
     RestlessStatus,
     /// Deletions are only said to be done.
     NoDeletion,
-    /// Objects are written regardless of their owner.
+    /// Objects are written regardless of their owner; of a Harbor, what people made looks like its own.
     TakesAll,
     /// The status of a rollout is stored over whatever is there.
     BlindStatus,
@@ -54,10 +54,12 @@ pub enum Sabotage {
     ForgetsSecrets,
     /// Certificates look issued as soon as they are asked for.
     Impatient,
+    /// The robot accounts of a project are not seen, and a new one has another name.
+    ForgetsRobots,
 }
 
 impl Sabotage {
-    const ALL: [(&'static str, Self); 20] = [
+    const ALL: [(&'static str, Self); 21] = [
         ("unproved", Self::Unproved),
         ("stale-look", Self::StaleLook),
         ("no-precondition", Self::NoPrecondition),
@@ -78,6 +80,7 @@ impl Sabotage {
         ("overlooks-parts", Self::OverlooksParts),
         ("forgets-secrets", Self::ForgetsSecrets),
         ("impatient", Self::Impatient),
+        ("forgets-robots", Self::ForgetsRobots),
     ];
 }
 

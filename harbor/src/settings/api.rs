@@ -8,6 +8,7 @@ use http::{Method, Request, header};
 use serde_json::{Value, json};
 use vela_runtime::egress::{self, Answer, EgressClient, EgressPolicy, Limits, Tls};
 
+use super::egress::Egress;
 use super::error::Error;
 
 const LIMITS: Limits =
@@ -42,15 +43,15 @@ pub(super) struct Robot {
 
 impl Server {
     /// Sets its configuration.
-    pub(super) async fn configure(&self, policy: EgressPolicy, settings: &Value) -> Result<(), Error> {
+    pub(super) async fn configure(&self, egress: &Egress, settings: &Value) -> Result<(), Error> {
         let asked =
-            self.ask(policy, Method::PUT, "configurations", Some(settings), "change its configuration");
+            self.ask(egress, Method::PUT, "configurations", Some(settings), "change its configuration");
         asked.await.map(drop)
     }
 
     /// Asks whether all of it works.
-    pub(super) async fn is_healthy(&self, policy: EgressPolicy) -> Result<(), Error> {
-        let answer = self.ask(policy, Method::GET, "health", None, "say how it is").await?;
+    pub(super) async fn is_healthy(&self, egress: &Egress) -> Result<(), Error> {
+        let answer = self.ask(egress, Method::GET, "health", None, "say how it is").await?;
         let health: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let expected = "its health";
         let status = health["status"].as_str();
@@ -66,8 +67,8 @@ impl Server {
     }
 
     /// Asks whether it takes the account.
-    pub(super) async fn takes_account(&self, policy: EgressPolicy) -> Result<(), Error> {
-        match self.ask(policy, Method::GET, "users/current", None, "take the account").await {
+    pub(super) async fn takes_account(&self, egress: &Egress) -> Result<(), Error> {
+        match self.ask(egress, Method::GET, "users/current", None, "take the account").await {
             // A robot account is no user: that it is none is said only to an account that was let in.
             Err(Error::Refused { status: NO_USER, .. }) => Ok(()),
             answered => answered.map(drop),
@@ -75,9 +76,9 @@ impl Server {
     }
 
     /// An account.
-    pub(super) async fn robot(&self, policy: EgressPolicy, id: u64) -> Result<Robot, Error> {
+    pub(super) async fn robot(&self, egress: &Egress, id: u64) -> Result<Robot, Error> {
         let path = format!("robots/{id}");
-        let answer = self.ask(policy, Method::GET, &path, None, "show the robot account").await?;
+        let answer = self.ask(egress, Method::GET, &path, None, "show the robot account").await?;
         let found: Option<Value> = serde_json::from_slice(&answer.body).ok();
         let name = found.as_ref().and_then(|robot| robot["name"].as_str()).filter(|name| !name.is_empty());
         let expected = "a robot account with a name";
@@ -86,15 +87,10 @@ impl Server {
     }
 
     /// Gives an account this password; to do it again changes nothing.
-    pub(super) async fn set_robot_secret(
-        &self,
-        policy: EgressPolicy,
-        id: u64,
-        secret: &str,
-    ) -> Result<(), Error> {
+    pub(super) async fn set_robot_secret(&self, egress: &Egress, id: u64, secret: &str) -> Result<(), Error> {
         let (path, body) = (format!("robots/{id}"), json!({ "secret": secret }));
         let what = "set the secret of the robot account";
-        self.ask(policy, Method::PATCH, &path, Some(&body), what).await.map(drop)
+        self.ask(egress, Method::PATCH, &path, Some(&body), what).await.map(drop)
     }
 
     fn client(&self, policy: EgressPolicy) -> Result<EgressClient, egress::Error> {
@@ -108,7 +104,7 @@ impl Server {
     /// The answer to one request; `what` says in words what is asked for.
     pub(super) async fn ask(
         &self,
-        policy: EgressPolicy,
+        egress: &Egress,
         method: Method,
         path: &str,
         body: Option<&Value>,
@@ -123,8 +119,13 @@ impl Server {
             .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
         let request = request.map_err(|_| Error::Address { field: self.url.clone() })?;
         let unreached = |source| Error::Unreached { server: self.url.clone(), source };
-        let client = self.client(policy).map_err(unreached)?;
-        let answer = client.ask(request).await.map_err(unreached)?;
+        let answer = match &egress.instead {
+            Some(instead) => tokio::time::timeout(LIMITS.total, instead(request))
+                .await
+                .unwrap_or(Err(egress::Error::Slow(LIMITS.total))),
+            None => self.client(egress.policy).map_err(unreached)?.ask(request).await,
+        };
+        let answer = answer.map_err(unreached)?;
         if answer.status.is_success() {
             return Ok(answer);
         }

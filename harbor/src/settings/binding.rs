@@ -9,11 +9,11 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams
 use serde_json::{Value, json};
 use vela_runtime::apply::{Applier, Conflicts};
 use vela_runtime::dynamic_watch::TrackedReads;
-use vela_runtime::egress::EgressPolicy;
 use vela_runtime::{Api, Key, owner as ownership};
 
 use super::api::{Robot, Server};
 use super::connection;
+use super::egress::Egress;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::reads::Reads;
@@ -36,7 +36,7 @@ pub(crate) struct Tools<'a> {
     pub(crate) client: &'a kube::Client,
     pub(crate) applier: &'a Applier,
     pub(crate) chance: &'a Chance,
-    pub(crate) policy: EgressPolicy,
+    pub(crate) egress: &'a Egress,
 }
 
 /// Binds the account; its status.
@@ -57,7 +57,7 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     selection::check(reads, &configuration).await?;
     let account = reads.named(SERVICE_ACCOUNT, owner.namespace(), &owner.spec("serviceAccount")).await?;
     let server = connection::of_configuration(reads, &configuration).await?;
-    let robot = server.robot(tools.policy, id).await?;
+    let robot = server.robot(tools.egress, id).await?;
     let name = owner.child("pull")?;
     let known = reads.tracked.get("v1", "Secret", &Key::new(owner.namespace(), &*name)).await?;
     let secret = known.as_deref().and_then(|known| password_of(known, &server)).unwrap_or_else(|| {
@@ -70,7 +70,7 @@ async fn bind(reads: &Reads<'_>, tools: &Tools<'_>) -> Result<String, Error> {
     let mut object = pull_secret(owner, &name, (&server, &robot), &secret);
     if !is_taken {
         write(reads, tools, &object, false).await?;
-        server.set_robot_secret(tools.policy, id, &secret).await?;
+        server.set_robot_secret(tools.egress, id, &secret).await?;
     }
     object["metadata"]["annotations"][TAKEN] = json!(taken);
     write(reads, tools, &object, is_taken).await?;

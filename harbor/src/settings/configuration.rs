@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use vela_runtime::clock;
 use vela_runtime::dynamic_watch::TrackedReads;
-use vela_runtime::egress::EgressPolicy;
 
 use super::connection;
+use super::egress::Egress;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::reads::Reads;
@@ -15,9 +15,9 @@ use crate::owner::Owner;
 const SECRETS: [&str; 4] = ["emailPassword", "ldapSearchPassword", "oidcClientSecret", "uaaClientSecret"];
 
 /// Has the Harbor take the configuration; its status.
-pub(crate) async fn apply(owner: &Owner, tracked: &TrackedReads, policy: EgressPolicy) -> Outcome {
+pub(crate) async fn apply(owner: &Owner, tracked: &TrackedReads, egress: &Egress) -> Outcome {
     let before = &owner.object()["status"];
-    match tell(owner, tracked, policy).await {
+    match tell(owner, tracked, egress).await {
         Ok(()) => {
             let last = json!({
                 "configuration": owner.spec("configuration").or_empty(),
@@ -43,11 +43,11 @@ pub(crate) async fn apply(owner: &Owner, tracked: &TrackedReads, policy: EgressP
     }
 }
 
-async fn tell(owner: &Owner, tracked: &TrackedReads, policy: EgressPolicy) -> Result<(), Error> {
+async fn tell(owner: &Owner, tracked: &TrackedReads, egress: &Egress) -> Result<(), Error> {
     let reads = Reads { owner, tracked };
     let server = connection::of_cluster(&reads, &owner.spec("harborClusterRef")).await?;
     let settings = settings(&reads).await?;
-    server.configure(policy, &settings).await
+    server.configure(egress, &settings).await
 }
 
 /// The settings by their names in Harbor's API, with the contents of secrets.

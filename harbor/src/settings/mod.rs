@@ -3,6 +3,7 @@
 //! | file | in → out |
 //! |---|---|
 //! | `api` | a server and what to tell it → requests, within limits of time and size |
+//! | `egress` | at which addresses Harbors are asked, or what answers in their place |
 //! | `connection` | the objects that describe a server → its address and its account |
 //! | `configuration` | HarborConfiguration → the configuration of the Harbor of a HarborCluster |
 //! | `config_map` | a ConfigMap with the annotation `goharbor.io/configuration` → a HarborConfiguration |
@@ -25,6 +26,7 @@ mod condition;
 mod config_map;
 mod configuration;
 mod connection;
+mod egress;
 mod error;
 mod images;
 mod namespace;
@@ -38,6 +40,8 @@ mod server;
 
 pub(crate) use condition::{clusters_of, condition};
 pub(crate) use config_map::{ConfigMapReconciler, Stores, configuring};
+pub(crate) use egress::Egress;
+pub use egress::EgressOverride;
 pub(crate) use images::Rewriting;
 pub(crate) use projects::{Tools as ProjectTools, projects};
 pub(crate) use reconciler::SettingsReconciler;

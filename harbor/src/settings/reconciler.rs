@@ -5,11 +5,11 @@ use std::sync::Arc;
 use kube::api::ApiResource;
 use vela_runtime::apply::Applier;
 use vela_runtime::controller::{Action, Failure, Reconciler};
-use vela_runtime::egress::EgressPolicy;
 use vela_runtime::{DynamicWatches, Informer, Key};
 
 use super::binding::{self, Tools};
 use super::configuration;
+use super::egress::Egress;
 use super::outcome::{AGAIN, Outcome};
 use super::server;
 use crate::owner::Owner;
@@ -21,7 +21,7 @@ pub(crate) struct SettingsReconciler {
     pub(crate) client: kube::Client,
     pub(crate) applier: Applier,
     pub(crate) chance: Chance,
-    pub(crate) policy: EgressPolicy,
+    pub(crate) egress: Egress,
     pub(crate) resource: ApiResource,
     pub(crate) informer: Arc<Informer>,
     pub(crate) watches: DynamicWatches,
@@ -38,14 +38,13 @@ impl Reconciler for SettingsReconciler {
         let owner = Owner::of_cache(&live, &self.resource)?;
         let tracked = self.watches.track(&key);
         let Outcome { status, done, waits } = match owner.kind() {
-            "HarborConfiguration" => configuration::apply(&owner, &tracked, self.policy).await,
+            "HarborConfiguration" => configuration::apply(&owner, &tracked, &self.egress).await,
             "HarborServerConfiguration" => {
-                server::apply(&owner, &tracked, self.policy, &self.informer.list()).await
+                server::apply(&owner, &tracked, &self.egress, &self.informer.list()).await
             }
             _ => {
-                let (client, applier, chance) = (&self.client, &self.applier, &self.chance);
-                binding::apply(&owner, &tracked, &Tools { client, applier, chance, policy: self.policy })
-                    .await
+                let Self { client, applier, chance, egress, .. } = self;
+                binding::apply(&owner, &tracked, &Tools { client, applier, chance, egress }).await
             }
         };
         let message = status["message"].as_str().unwrap_or_default().to_owned();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 use serde_json::json;
 use vela_runtime::dynamic_watch::TrackedReads;
-use vela_runtime::egress::EgressPolicy;
 
 use super::connection;
+use super::egress::Egress;
 use super::error::Error;
 use super::outcome::Outcome;
 use super::reads::Reads;
@@ -20,11 +20,11 @@ use crate::owner::Owner;
 pub(crate) async fn apply(
     owner: &Owner,
     tracked: &TrackedReads,
-    policy: EgressPolicy,
+    egress: &Egress,
     all: &[Arc<DynamicObject>],
 ) -> Outcome {
     let status = |status: &str, reason: &str, message: &str| json!({ "status": status, "reason": reason, "message": message });
-    match check(owner, tracked, policy, all).await {
+    match check(owner, tracked, egress, all).await {
         Ok(url) => {
             let message = format!("Harbor at {url} is healthy and takes the account");
             Outcome::settled(status("Success", "ServerCheckSuccess", &message))
@@ -39,7 +39,7 @@ pub(crate) async fn apply(
 async fn check(
     owner: &Owner,
     tracked: &TrackedReads,
-    policy: EgressPolicy,
+    egress: &Egress,
     all: &[Arc<DynamicObject>],
 ) -> Result<String, Error> {
     rule::of_list(&owner.spec("rules"))?;
@@ -49,8 +49,8 @@ async fn check(
         only_default(owner, all)?;
     }
     let server = connection::of_configuration(&Reads { owner, tracked }, owner.object()).await?;
-    server.is_healthy(policy).await?;
-    server.takes_account(policy).await?;
+    server.is_healthy(egress).await?;
+    server.takes_account(egress).await?;
     Ok(server.url)
 }
 

@@ -8,7 +8,9 @@ use serde_json::Value;
 use vela_apiserver::ApiServer;
 use vela_apiserver::store::{Entry, Event, EventKind};
 
-use super::model::{self, CERTIFICATES, HARBOR, HARBORS, OWNED};
+use super::model::{self, ASKING, BINDINGS, CERTIFICATES, HARBOR, HARBORS, OWNED, controller};
+use super::projects::Projects;
+use super::registry::Registry;
 use crate::network::{Performed, Process};
 use crate::new_events;
 use crate::violation::Violation;
@@ -31,6 +33,8 @@ pub(super) struct Checker {
     was_ready: BTreeSet<String>,
     /// Objects that people made.
     foreign: BTreeSet<String>,
+    /// What namespaces asked for.
+    projects: Projects,
     /// When a process last read the Harbor past its caches.
     confirmed: BTreeMap<Process, u64>,
     /// Write requests of the operator.
@@ -48,6 +52,7 @@ impl Checker {
             owners: BTreeSet::new(),
             was_ready: BTreeSet::new(),
             foreign: BTreeSet::new(),
+            projects: Projects::default(),
             confirmed: BTreeMap::new(),
             writes: 0,
             last_write: String::new(),
@@ -66,13 +71,21 @@ impl Checker {
     }
 
     /// Judges everything since the last call.
-    pub(super) fn check(&mut self, server: &ApiServer, performed: &[Performed]) -> Result<(), Violation> {
+    pub(super) fn check(
+        &mut self,
+        (server, registry): (&ApiServer, &Registry),
+        performed: &[Performed],
+    ) -> Result<(), Violation> {
+        if let Some((promise, what)) = registry.wrong(&ASKING) {
+            return Err(Violation::new(promise, what));
+        }
         let mut events = new_events::after(server, &mut self.seen).into_iter().peekable();
         for request in performed {
             // What happened before it was the doing of people or of the cluster.
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.0) {
                 self.apply(&event);
             }
+            self.projects.looked(request);
             if request.method == Method::GET {
                 if request
                     .path
@@ -101,6 +114,7 @@ impl Checker {
     }
 
     fn record(&mut self, resource: &str, entry: &Arc<Entry>, (gone, revision): (bool, u64)) {
+        self.projects.record(resource, entry, (gone, revision));
         if resource == HARBORS {
             self.harbor.push((revision, (!gone).then(|| entry.clone())));
         }
@@ -116,15 +130,18 @@ impl Checker {
     /// One change that the operator made.
     fn judge(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
         let resource = event.key.resource.as_ref();
-        if !OWNED.contains(&resource) {
-            return Ok(());
-        }
         let what = format!("{resource} {}", event.key.name);
-        if event.entry["metadata"]["uid"].as_str().is_some_and(|uid| self.foreign.contains(uid)) {
+        // What people made gets a status as all others do.
+        let reports = resource == BINDINGS && request.path.contains("/status");
+        if !reports && event.entry["metadata"]["uid"].as_str().is_some_and(|uid| self.foreign.contains(uid)) {
             return Err(Violation::new(
                 "foreign",
                 format!("{what} was made by people and is changed or deleted"),
             ));
+        }
+        self.projects.judge(request, event, &what)?;
+        if !OWNED.contains(&resource) {
+            return Ok(());
         }
         let going = |entry: &Entry| !entry["metadata"]["deletionTimestamp"].is_null();
         let was_going = event.previous.as_ref().is_some_and(|previous| going(previous));
@@ -205,10 +222,4 @@ fn keeps_its_secrets(event: &Event, what: &str) -> Result<(), Violation> {
         Some((key, _)) => Err(Violation::new("secret", format!("{what} gets another {key}"))),
         None => Ok(()),
     }
-}
-
-/// The owner that controls an object.
-fn controller(object: &Value) -> Option<&Value> {
-    let owners = object["metadata"]["ownerReferences"].as_array();
-    owners.into_iter().flatten().find(|owner| owner["controller"] == true)
 }

@@ -40,5 +40,6 @@ fn fresh() -> Result<Checkpoint, String> {
     let mut all = model::kinds()?;
     all.push(objects::namespace(NAMESPACE));
     all.extend(model::beside());
+    all.extend(model::around());
     prepared(Duration::ZERO, all.into_iter().map(|object| (collection(&object), object)).collect())
 }

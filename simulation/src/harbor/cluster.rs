@@ -4,20 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures::FutureExt as _;
 use http::{Method, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::Service as _;
 use vela_apiserver::ApiServer;
 use vela_apiserver::store::Store;
 use vela_embedded::{Checkpoint, EmbeddedCluster, STEP};
+use vela_harbor::EgressOverride;
 use vela_harbor::controller::Operator;
 use vela_harbor::parts::Settings;
+use vela_runtime::egress;
 use vela_runtime::{Cache, Manager};
 
 use super::model::{self, CERTIFICATES, NAMESPACE};
+use super::registry::Registry;
 use super::sabotage::SabotagedService;
-use crate::network::{Network, NetworkService, Process};
+use crate::network::{Network, NetworkService, Peer, Process};
 use crate::sabotage::Sabotage;
 
 /// Objects of one kind that are reconciled at the same time.
@@ -37,19 +44,29 @@ pub(super) fn collection(object: &Value) -> String {
 
 /// The path of an object by its store resource and name.
 pub(super) fn path(resource: &str, name: &str) -> String {
+    path_in(NAMESPACE, resource, name)
+}
+
+/// The same in another namespace, or in none where that is empty.
+pub(super) fn path_in(namespace: &str, resource: &str, name: &str) -> String {
     let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
     let root = match group {
         "" => "/api/v1".to_owned(),
         "goharbor.io" => "/apis/goharbor.io/v1beta1".to_owned(),
         group => format!("/apis/{group}/v1"),
     };
-    format!("{root}/namespaces/{NAMESPACE}/{plural}/{name}")
+    match namespace {
+        "" => format!("{root}/{plural}/{name}"),
+        _ => format!("{root}/namespaces/{namespace}/{plural}/{name}"),
+    }
 }
 
 /// The cluster of one schedule.
 pub(super) struct Cluster {
     pub(super) embedded: EmbeddedCluster,
     pub(super) network: Network,
+    /// The Harbor that runs.
+    pub(super) registry: Registry,
     sabotage: Option<Sabotage>,
     running: Option<Running>,
     started: Process,
@@ -65,8 +82,11 @@ impl Cluster {
     /// No process runs yet; must be called inside a runtime whose clock is paused.
     pub(super) fn new(checkpoint: &Checkpoint, sabotage: Option<Sabotage>) -> Self {
         let embedded = EmbeddedCluster::fork(checkpoint);
-        let network = Network::new(embedded.server(), None);
-        Self { embedded, network, sabotage, running: None, started: 0 }
+        let registry = Registry::default();
+        let answering = registry.clone();
+        let peer = Peer::new(move |request| answering.answer(request));
+        let network = Network::new(embedded.server(), None).with_peer(peer);
+        Self { embedded, network, registry, sabotage, running: None, started: 0 }
     }
 
     pub(super) fn server(&self) -> &ApiServer {
@@ -79,7 +99,12 @@ impl Cluster {
 
     /// An object as it is.
     pub(super) fn object(&self, resource: &str, name: &str) -> Option<Value> {
-        self.store().find(resource, NAMESPACE, name).map(|entry| entry.value().clone())
+        self.object_in(NAMESPACE, resource, name)
+    }
+
+    /// An object of another namespace, or of none.
+    pub(super) fn object_in(&self, namespace: &str, resource: &str, name: &str) -> Option<Value> {
+        self.store().find(resource, namespace, name).map(|entry| entry.value().clone())
     }
 
     /// A request of a person, past the network.
@@ -135,13 +160,14 @@ impl Cluster {
         let process = self.started;
         let network = NetworkService::new(self.network.clone(), process);
         let service = SabotagedService::new(network, self.sabotage);
+        let instead = asked_through(service.clone());
         let client = kube::Client::new(service, "default");
         // Bytes that repeat, and differ from process to process.
         let next = AtomicU8::new(u8::try_from(process % 251).unwrap_or_default());
         let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
         let cache = Cache::new(client.clone());
         let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance);
-        let operator = operator.map_err(|error| error.to_string())?;
+        let operator = operator.map_err(|error| error.to_string())?.answered_by(instead);
         let mut manager = Manager::new(client, cache);
         for controller in operator.controllers(WORKERS) {
             manager = manager.with(controller);
@@ -163,4 +189,18 @@ impl Cluster {
             running.stop.cancel();
         }
     }
+}
+
+/// Requests to Harbors go through the same network as all others of the process.
+fn asked_through(service: SabotagedService) -> EgressOverride {
+    Arc::new(move |request| {
+        let asked = service.clone().call(request.map(|bytes| Full::new(Bytes::from(bytes))));
+        async move {
+            let answer = asked.await.map_err(|error| egress::Error::Failed(error.to_string()))?;
+            let (parts, body) = answer.into_parts();
+            let body = body.collect().await.map_or_else(|never| match never {}, |all| all.to_bytes());
+            Ok(egress::Answer { status: parts.status, headers: parts.headers, body })
+        }
+        .boxed()
+    })
 }

@@ -7,15 +7,18 @@ use http::Method;
 use serde_json::{Value, json};
 use vela_embedded::{Checkpoint, virtual_time};
 
+use super::bound;
 use super::calm::{POLL, POLLS_AT_MOST, is_ready, run_until_ready};
 use super::cluster::{Cluster, path};
-use super::model::{HARBOR, HARBORS, NAMESPACE, OF_PEOPLE, OWNED, Wish};
+use super::model::{ASKING, HARBOR, HARBORS, NAMESPACE, OF_PEOPLE, OWNED, Wish};
 use super::schedule::Schedule;
 use super::user::User;
 use crate::violation::Violation;
 
 /// Polls without a change after which nothing more is expected.
 const QUIET_POLLS: usize = 10;
+/// The same where a Harbor that refused is asked again only later.
+const POLLS_OF_NAMESPACES_AT_MOST: usize = 900;
 /// Time in which an unchanged cluster must cost no write.
 const STILL: Duration = Duration::from_secs(20);
 
@@ -51,10 +54,32 @@ pub(super) async fn end(
         let difference = difference(&objects(&schedule.cluster), &wanted);
         return Err(Violation::new(violation.promise, format!("{difference}\n{}", violation.what)));
     }
+    in_each(schedule, bound::lacks).await?;
     rest(schedule).await?;
     schedule.note(|| "people delete the Harbor".to_owned());
     schedule.cluster.person(Method::DELETE, &path(HARBORS, HARBOR), None);
-    until(schedule, "a deleted Harbor leaves nothing", |cluster| objects(cluster).is_empty()).await
+    until(schedule, "a deleted Harbor leaves nothing", |cluster| objects(cluster).is_empty()).await?;
+    for namespace in ASKING {
+        let said = User::ask(&schedule.cluster, namespace, false);
+        schedule.note(|| said);
+    }
+    in_each(schedule, bound::left).await
+}
+
+/// Waits until each namespace that may ask for a project is as it should be.
+async fn in_each(
+    schedule: &mut Schedule,
+    wrong: fn(&Cluster, &str) -> Option<String>,
+) -> Result<(), Violation> {
+    let mut last = None;
+    for _ in 0..POLLS_OF_NAMESPACES_AT_MOST {
+        last = ASKING.iter().find_map(|namespace| wrong(&schedule.cluster, namespace));
+        if last.is_none() {
+            return Ok(());
+        }
+        poll(schedule).await?;
+    }
+    Err(Violation::new("convergence", last.unwrap_or_default()))
 }
 
 async fn until(

@@ -12,6 +12,19 @@ pub(super) const HARBORS: &str = "harbors.goharbor.io";
 pub(super) const CERTIFICATES: &str = "certificates.cert-manager.io";
 pub(super) const PORTALS: &str = "portals.goharbor.io";
 pub(super) const EXPORTERS: &str = "exporters.goharbor.io";
+/// The namespaces that may ask for projects.
+pub(super) const ASKING: [&str; 2] = ["shop", "till"];
+/// The annotation by which they do, and the one with their robot account.
+pub(super) const PROJECT: &str = "goharbor.io/project";
+pub(super) const ROBOT: &str = "goharbor.io/robot";
+/// What describes the Harbor that runs.
+pub(super) const SERVER: &str = "main";
+pub(super) const BINDINGS: &str = "pullsecretbindings.goharbor.io";
+/// What the operator makes in such a namespace.
+pub(super) const BINDING: &str = "harbor-project";
+pub(super) const PULL_SECRET: &str = "harbor-project-pull";
+/// What people named in its ServiceAccount.
+pub(super) const SECRET_OF_PEOPLE: &str = "mine";
 /// The label of what people made themselves.
 pub(super) const OF_PEOPLE: &str = "made-by";
 
@@ -103,12 +116,49 @@ pub(super) fn beside() -> Vec<Value> {
     ]
 }
 
+/// The namespaces that may ask for projects, and what leads to the Harbor that has them.
+pub(super) fn around() -> Vec<Value> {
+    let labels = json!({OF_PEOPLE: "people"});
+    let named = |name: &str, namespace: &str| json!({"name": name, "namespace": namespace, "labels": labels});
+    let mut all = vec![
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": named("access", NAMESPACE),
+            "stringData": {"accessKey": "admin", "accessSecret": "pass-word-77"},
+        }),
+        json!({
+            "apiVersion": GOHARBOR, "kind": "HarborServerConfiguration", "metadata": {"name": SERVER},
+            "spec": {
+                "serverURL": "http://hub.example.net/peer", "version": "2.5.1", "default": true,
+                "accessCredential": {"namespace": NAMESPACE, "accessSecretRef": "access"},
+            },
+        }),
+    ];
+    for namespace in ASKING {
+        all.push(vela_embedded::objects::namespace(namespace));
+        all.push(json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": named("default", namespace),
+            "imagePullSecrets": [{"name": SECRET_OF_PEOPLE}],
+        }));
+    }
+    all
+}
+
+/// A binding of the name that the operator's has, which people made for another account.
+pub(super) fn foreign_binding(namespace: &str) -> Value {
+    json!({
+        "apiVersion": GOHARBOR, "kind": "PullSecretBinding",
+        "metadata": {"name": BINDING, "namespace": namespace, "labels": {OF_PEOPLE: "people"}},
+        "spec": {"harborServerConfig": SERVER, "projectId": "1", "robotId": "1", "serviceAccount": "other"},
+    })
+}
+
 /// A Service that has the name of one of the operator's, and belongs to people.
 pub(super) fn foreign_service() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service",
         "metadata": {"name": format!("{PARTS}-portal"), "namespace": NAMESPACE, "labels": {OF_PEOPLE: "people"}},
-        "spec": {"ports": [{"port": 9000}], "selector": {"app": "other"}},
+        // A port without a name would have the API server refuse the ports of a Portal beside it.
+        "spec": {"ports": [{"name": "other", "port": 9000}], "selector": {"app": "other"}},
     })
 }
 
@@ -159,6 +209,12 @@ pub(super) fn is_ready(object: &Value) -> bool {
     is_false("InProgress")
         && is_false("Failed")
         && object["status"]["observedGeneration"] == object["metadata"]["generation"]
+}
+
+/// The owner that controls an object.
+pub(super) fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.into_iter().flatten().find(|owner| owner["controller"] == true)
 }
 
 /// Is a Certificate issued?

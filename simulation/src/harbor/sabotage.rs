@@ -1,6 +1,8 @@
 //! Breaks the operator on purpose, by what it sends and receives: every promise must be seen to fail.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -12,20 +14,30 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::{BoxError, Service};
 
-use super::model::OF_PEOPLE;
+use super::model::{GOHARBOR, OF_PEOPLE, PARTS};
 use crate::network::NetworkService;
 use crate::sabotage::Sabotage;
+
+/// What a broken operator knows; clones are the same.
+#[derive(Clone, Default)]
+struct Memory {
+    /// The uid of the Portal.
+    portal: Arc<Mutex<Option<Value>>>,
+    /// Robot accounts that it made.
+    robots: Arc<AtomicUsize>,
+}
 
 /// The client's end of the network, with the sabotage between.
 #[derive(Clone)]
 pub(super) struct SabotagedService {
     inner: NetworkService,
     sabotage: Option<Sabotage>,
+    memory: Memory,
 }
 
 impl SabotagedService {
     pub(super) fn new(inner: NetworkService, sabotage: Option<Sabotage>) -> Self {
-        Self { inner, sabotage }
+        Self { inner, sabotage, memory: Memory::default() }
     }
 
     /// The request as the broken operator sends it.
@@ -38,7 +50,33 @@ impl SabotagedService {
             Some(Sabotage::RestlessStatus) if path.ends_with("/status") => edited(request, |body| {
                 body["status"].as_object_mut().map(|status| status.remove("operator"));
             }),
+            Some(Sabotage::TakesAll) if method == Method::GET && path.ends_with("/services") => {
+                without_those_of_people(request)
+            }
+            Some(Sabotage::ForgetsRobots) if method == Method::POST && path.ends_with("/robots") => {
+                let count = self.memory.robots.fetch_add(1, Ordering::Relaxed);
+                edited(request, |body| body["name"] = json!(format!("other-{count}")))
+            }
             _ => request,
+        }
+    }
+
+    /// The Service that people made, as a Portal would own it.
+    fn take(&self, service: &mut Value) {
+        if service["metadata"]["labels"][OF_PEOPLE].is_string() {
+            let uid = self.memory.portal.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            service["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": GOHARBOR, "kind": "Portal", "name": PARTS, "uid": uid, "controller": true,
+            }]);
+        }
+    }
+
+    /// Learns the uid of the Portal from what is said of it.
+    fn learn(&self, body: &Value) {
+        let one = body["items"].as_array().and_then(|items| items.first()).unwrap_or(body);
+        if one["metadata"]["uid"].is_string() {
+            let mut portal = self.memory.portal.lock().unwrap_or_else(PoisonError::into_inner);
+            *portal = Some(one["metadata"]["uid"].clone());
         }
     }
 
@@ -59,6 +97,13 @@ impl SabotagedService {
             }
             Some(Sabotage::Impatient) if method == Method::PATCH && path.contains("/certificates/") => {
                 body["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+            }
+            Some(Sabotage::TakesAll) if path.contains("/portals") => self.learn(body),
+            Some(Sabotage::TakesAll) if method == Method::GET && path.contains("/services/") => {
+                self.take(body);
+            }
+            Some(Sabotage::ForgetsRobots) if method == Method::GET && path.ends_with("/robots") => {
+                *body = json!([]);
             }
             _ => {}
         }
@@ -113,4 +158,14 @@ fn edited(request: Request<Bytes>, edit: impl FnOnce(&mut Value)) -> Request<Byt
     let mut body = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({}));
     edit(&mut body);
     Request::from_parts(parts, Bytes::from(body.to_string()))
+}
+
+/// The same list or watch, in which nothing is that people made.
+fn without_those_of_people(mut request: Request<Bytes>) -> Request<Bytes> {
+    let separator = if request.uri().query().is_some() { '&' } else { '?' };
+    let asked = format!("{}{separator}labelSelector=%21{OF_PEOPLE}", request.uri());
+    if let Ok(uri) = asked.parse() {
+        *request.uri_mut() = uri;
+    }
+    request
 }

@@ -3,6 +3,7 @@
 use super::checker::Checker;
 use super::checkpoints::Checkpoints;
 use super::cluster::Cluster;
+use super::model::ASKING;
 use super::user::User;
 use crate::draws::Draws;
 use crate::network::is_read_of_many;
@@ -39,6 +40,9 @@ impl Schedule {
         let checker = Checker::new(cluster.server());
         let actions_left = 1 + draws.below(4);
         let user = User::new(!is_fresh);
+        if draws.once_in(2) {
+            User::ask(&cluster, ASKING[0], true);
+        }
         let trace = Vec::new();
         Self { cluster, checker, user, draws, actions_left, steps: 0, fingerprint: 0, keep_trace, trace }
     }
@@ -57,7 +61,8 @@ impl Schedule {
                 format!("    process {process} {} {} → {code}", request.method, request.path)
             });
         }
-        self.checker.check(self.cluster.server(), &performed)?;
+        let cluster = &self.cluster;
+        self.checker.check((cluster.server(), &cluster.registry), &performed)?;
         match self.cluster.network.is_overrun() {
             true => {
                 let last = &self.checker.last_write;

@@ -88,6 +88,16 @@ fn a_core_before_its_certificate_is_found() {
 }
 
 #[test]
+fn a_service_of_people_that_is_taken_is_found() {
+    is_found(Sabotage::TakesAll, "foreign", 1, 40);
+}
+
+#[test]
+fn a_second_robot_account_is_found() {
+    is_found(Sabotage::ForgetsRobots, "duplicate", 1, 20);
+}
+
+#[test]
 fn a_seed_repeats_step_by_step() {
     for seed in 1..=SEEDS_TWICE {
         let traced = || harbors(None).run(Draws::new(seed), true, &mut Expected::default()).trace;

@@ -4,6 +4,7 @@
 //! its effect can be judged before anything else happens. Its answer may come later, or never. The lines of a watch are
 //! held back the same way. A process that was killed leaves the requests it had sent: they may still arrive.
 
+mod peer;
 mod process;
 mod request;
 mod service;
@@ -19,9 +20,11 @@ use http_body_util::{BodyExt as _, Full};
 use tower::Service as _;
 use vela_apiserver::{ApiServer, ApiService};
 
+pub(crate) use self::peer::Peer;
+use self::peer::is_of_peer;
 pub(crate) use self::process::{Process, identity};
 pub(crate) use self::request::{Pending, Performed, is_read_of_many};
-use self::request::{Stage, path_of, refusal};
+use self::request::{Stage, answer, path_of, refusal};
 pub(crate) use self::service::NetworkService;
 pub(crate) use self::watch::Lost;
 use self::watch::{Body, Watches};
@@ -40,6 +43,8 @@ pub(crate) struct Network {
 pub(crate) struct State {
     service: ApiService,
     server: ApiServer,
+    /// A server outside the cluster.
+    peer: Option<Peer>,
     pub(crate) pending: BTreeMap<u64, Pending>,
     pub(crate) performed: Vec<Performed>,
     sabotage: Option<Sabotage>,
@@ -61,6 +66,7 @@ impl Network {
         let state = State {
             service: server.service(),
             server: server.clone(),
+            peer: None,
             pending: BTreeMap::new(),
             performed: Vec::new(),
             sabotage,
@@ -73,6 +79,12 @@ impl Network {
             burst: 0,
         };
         Self { state: Arc::new(Mutex::new(state)), watches: Watches::new(sabotage) }
+    }
+
+    /// The same with a server outside the cluster.
+    pub(crate) fn with_peer(self, peer: Peer) -> Self {
+        self.lock().peer = Some(peer);
+        self
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -156,14 +168,21 @@ impl Network {
 
     /// The server's answer; what was asked is counted and remembered.
     fn ask(&self, process: Process, sent: u64, request: Request<Bytes>) -> Response<Body> {
-        let (mut service, server, sabotage, memory) = {
+        let (mut service, server, peer, sabotage, memory) = {
             let mut state = self.lock();
             state.requests += 1;
-            (state.service.clone(), state.server.clone(), state.sabotage, state.memory.clone())
+            let (service, server, peer) = (state.service.clone(), state.server.clone(), state.peer.clone());
+            (service, server, peer, state.sabotage, state.memory.clone())
         };
         let before = server.store().revision();
         let method = request.method().clone();
         let path = path_of(&request);
+        if let Some(peer) = peer.filter(|_| is_of_peer(&path)) {
+            let (code, body) = peer.answer(&request);
+            let revisions = (before, before);
+            self.lock().performed.push(Performed { process, method, path, code, sent, revisions });
+            return answer(code, &body);
+        }
         let changed = match sabotage {
             Some(sabotage) => sabotage.change(&server, request, &memory),
             None => Ok(request),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tower::BoxError;
 
+use super::peer::is_of_peer;
 use super::process::Process;
 use super::watch::Body;
 
@@ -78,6 +79,9 @@ pub(super) fn answer(code: StatusCode, body: &Value) -> Response<Body> {
 /// Reads that steer nothing by their moment: lists and starts of watches (what they bring is held back line by line),
 /// kinds and version.
 pub(crate) fn is_read_of_many(method: &Method, path: &str) -> bool {
+    if is_of_peer(path) {
+        return false;
+    }
     let path_only = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path_only.split('/').filter(|part| !part.is_empty()).collect();
     let rest = match parts.as_slice() {

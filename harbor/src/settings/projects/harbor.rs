@@ -2,9 +2,9 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use vela_runtime::egress::EgressPolicy;
 
 use super::super::api::Server;
+use super::super::egress::Egress;
 use super::super::error::Error;
 
 /// The robot account that is made, as it is called within its project.
@@ -18,10 +18,10 @@ const PAGE: usize = 50;
 /// Answers about the robot accounts of one project at most.
 const PAGES_AT_MOST: usize = 20;
 
-/// A Harbor and the limits of what it is asked.
+/// A Harbor and how it is asked.
 pub(super) struct Harbor<'a> {
     pub(super) server: &'a Server,
-    pub(super) policy: EgressPolicy,
+    pub(super) egress: &'a Egress,
 }
 
 /// A project and a robot account that has access to it, by their numbers.
@@ -81,7 +81,7 @@ impl Harbor<'_> {
 
     async fn make_project(&self, name: &str) -> Result<u64, Error> {
         let body = json!({ "project_name": name, "metadata": { "public": "false" } });
-        match self.server.ask(self.policy, Method::POST, "projects", Some(&body), "make a project").await {
+        match self.server.ask(self.egress, Method::POST, "projects", Some(&body), "make a project").await {
             Ok(_) | Err(Error::Refused { status: CONFLICT, .. }) => {}
             Err(error) => return Err(error),
         }
@@ -128,7 +128,7 @@ impl Harbor<'_> {
             "permissions": [{ "kind": "project", "namespace": project, "access": access }],
         });
         let what = "make a robot account";
-        let answer = self.server.ask(self.policy, Method::POST, "robots", Some(&body), what).await?;
+        let answer = self.server.ask(self.egress, Method::POST, "robots", Some(&body), what).await?;
         let made: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         self.number(&made["id"], "the number of the robot account that was made")
     }
@@ -148,7 +148,7 @@ impl Harbor<'_> {
     }
 
     async fn get(&self, path: &str, what: &'static str, expected: &'static str) -> Result<Value, Error> {
-        let answer = self.server.ask(self.policy, Method::GET, path, None, what).await?;
+        let answer = self.server.ask(self.egress, Method::GET, path, None, what).await?;
         serde_json::from_slice(&answer.body)
             .map_err(|_| Error::Answer { server: self.server.url.clone(), expected })
     }

@@ -12,11 +12,11 @@ use serde_json::json;
 use vela_runtime::apply::{self, Applier, Conflicts};
 use vela_runtime::confirm::{Seen, confirm};
 use vela_runtime::controller::{Action, Failure, Reconciler};
-use vela_runtime::egress::EgressPolicy;
 use vela_runtime::events::{self, EventRecorder};
 use vela_runtime::{Api, Cache, DynamicWatches, Informer, Key, clock, owner as ownership};
 
 use super::super::connection;
+use super::super::egress::Egress;
 use super::super::error::Error;
 use super::super::namespace::{self, SERVER, annotations_of, name_of};
 use super::super::outcome::AGAIN;
@@ -47,8 +47,8 @@ pub(crate) struct Tools {
     pub(crate) client: kube::Client,
     pub(crate) cache: Cache,
     pub(crate) applier: Applier,
-    /// Which addresses are asked.
-    pub(crate) policy: EgressPolicy,
+    /// How Harbors are asked.
+    pub(crate) egress: Egress,
     pub(crate) watches: DynamicWatches,
 }
 
@@ -172,7 +172,7 @@ impl Pass<'_> {
     async fn access(&self, server: &DynamicObject, wish: &Wish) -> Result<Access, Error> {
         let configuration = serde_json::to_value(server)?;
         let server = connection::of_configuration(&self.reads, &configuration).await?;
-        let harbor = Harbor { server: &server, policy: self.of.tools.policy };
+        let harbor = Harbor { server: &server, egress: &self.of.tools.egress };
         match wish.robot.filter(|_| !wish.is_own) {
             Some(robot) => harbor.named(&wish.project, robot).await,
             None => harbor.made(&wish.project).await,
