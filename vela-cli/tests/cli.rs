@@ -53,6 +53,8 @@ mod habits;
 mod inside;
 #[path = "cli/kustomize.rs"]
 mod kustomize;
+#[path = "cli/lsp.rs"]
+mod lsp;
 #[path = "cli/offline.rs"]
 mod offline;
 #[path = "cli/operators.rs"]

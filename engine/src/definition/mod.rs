@@ -337,7 +337,7 @@ impl Definition {
     }
 
     /// A place in the template as one in the file that holds it, where that is known.
-    pub(crate) fn in_file(&self, place: &mut DefinitionPlace) {
+    pub fn in_file(&self, place: &mut DefinitionPlace) {
         if let Some((file, lines)) = self.written.as_ref().filter(|_| place.line > 0 && place.file.is_none())
         {
             place.file = Some(Arc::clone(file));

@@ -22,6 +22,7 @@ pub(crate) use self::global::Global;
 pub(crate) use self::init::Init;
 pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::installing::{Auth, AuthProxy, Dashboard, Grant, Install, Uninstall};
+pub(crate) use self::lsp::Lsp;
 pub(crate) use self::one_cluster::OneCluster;
 pub(crate) use self::policy::{Policy, PolicyDryRun, PolicyView};
 pub(crate) use self::ports::{Ports, Remote};
@@ -45,6 +46,7 @@ mod global;
 mod init;
 mod inspect;
 mod installing;
+mod lsp;
 mod one_cluster;
 mod policy;
 mod ports;
@@ -169,6 +171,8 @@ pub(crate) enum Command {
     /// Show the controller of the cluster, and look for what is wrong with the installation
     #[command(subcommand)]
     System(System),
+    /// Serve an editor (LSP): it shows mistakes, types and parameters while one writes
+    Lsp(Lsp),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Print the version

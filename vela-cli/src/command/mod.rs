@@ -15,6 +15,7 @@ mod init;
 mod install;
 mod logs;
 mod ls;
+mod lsp;
 mod policy;
 mod port_forward;
 mod ql;
@@ -77,6 +78,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Uninstall(args) => uninstall::run(&args, &global, screen),
         Command::System(args) => system::run(&args, &global, screen),
+        Command::Lsp(args) => lsp::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),
         Command::Version(args) => version::run(&args, screen),
     }

@@ -1,5 +1,6 @@
 //! Checks and renders applications before anything is written.
 
+pub(crate) mod findings;
 mod no_cluster;
 mod workflows;
 
@@ -16,7 +17,7 @@ use vela_engine::{
 use vela_runtime::egress::EgressPolicy;
 use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
-use vela_webhooks::definition::findings;
+use vela_webhooks::definition as webhooks;
 
 use crate::appfile::{self, Origins, Resolved};
 use crate::args::Global;
@@ -134,18 +135,27 @@ impl RenderInputs {
     pub(crate) fn faults(&self, templates: &Templates) -> Diagnostics {
         let mut faults = Diagnostics::new();
         for (document, definition) in &self.judged {
-            for finding in findings(definition, templates) {
-                let path = match finding.path.as_str() {
-                    "" if matches!(definition.language(), Language::Cue(_)) => "spec.schematic.cue.template",
-                    "" => "spec.schematic",
-                    path => path,
-                };
-                let placed = finding.clone().at(document, path.to_owned());
-                faults.push(if finding.manifest.is_some() { finding } else { placed });
-            }
+            faults.extend(findings_of_definition(document, definition, templates));
         }
         faults
     }
+}
+
+/// What is wrong with one definition, each finding at its place in the document.
+fn findings_of_definition(
+    document: &Document,
+    definition: &Definition,
+    templates: &Templates,
+) -> Diagnostics {
+    let placed = |finding: Diagnostic| {
+        let path = match finding.path.as_str() {
+            "" if matches!(definition.language(), Language::Cue(_)) => "spec.schematic.cue.template",
+            "" => "spec.schematic",
+            path => path,
+        };
+        if finding.manifest.is_some() { finding } else { finding.clone().at(document, path.to_owned()) }
+    };
+    webhooks::findings(definition, templates).into_iter().map(placed).collect()
 }
 
 /// Is it an Application of any version?

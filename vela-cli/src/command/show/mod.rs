@@ -69,8 +69,7 @@ fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
         let noun = definition.kind().noun();
         match args.output {
             ShowFormat::Markdown => {
-                let head = format!("## {noun} `{}`\n\n{}", definition.name(), description(definition));
-                text.push_str(&format!("{}\n\n{}\n", head.trim_end(), parameters.markdown(3)));
+                text.push_str(&markdown(definition));
             }
             _ => {
                 let width = screen.width().unwrap_or(usize::MAX);
@@ -94,6 +93,13 @@ fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
         None if args.output == ShowFormat::Name => screen.print(name),
         None => screen.print(&text),
     }
+}
+
+/// A type as Markdown: its description and the tables of its parameters.
+pub(super) fn markdown(definition: &Definition) -> String {
+    let noun = definition.kind().noun();
+    let head = format!("## {noun} `{}`\n\n{}", definition.name(), description(definition));
+    format!("{}\n\n{}\n", head.trim_end(), parameters(definition).markdown(3))
 }
 
 /// Is it something whose name people write after `type:`?

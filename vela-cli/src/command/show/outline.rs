@@ -65,7 +65,7 @@ fn children(parameter: &Parameter, mut indent: usize, width: usize, out: &mut St
 }
 
 /// Type, values and rules, in one line.
-fn facts(parameter: &Parameter) -> String {
+pub(in crate::command) fn facts(parameter: &Parameter) -> String {
     let mut facts = parameter.type_.clone();
     if !parameter.allowed.is_empty() {
         let values: Vec<String> = parameter.allowed.iter().map(ToString::to_string).collect();
