@@ -94,7 +94,7 @@ impl Editor {
 
     #[track_caller]
     fn next(&mut self) -> Value {
-        self.output.recv_timeout(PATIENCE).expect("the server says nothing")
+        self.output.recv_timeout(PATIENCE).unwrap()
     }
 
     #[track_caller]
@@ -178,7 +178,7 @@ fn all_begin(found: &[String], expected: &[&str]) {
 /// Position of the first place of a text behind this mark.
 #[track_caller]
 fn behind(text: &str, mark: &str) -> Value {
-    let at = text.find(mark).expect("the mark is there") + mark.len();
+    let at = text.find(mark).unwrap() + mark.len();
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     json!({"line": text[..at].matches('\n').count(), "character": text[start..at].encode_utf16().count()})
 }
