@@ -67,7 +67,7 @@ fn every_beginning_is_a_valid_definition() {
         assert!(valid.out.ends_with("my-own is valid\n") && valid.err.is_empty(), "{valid:?}");
         let yaml = person.types(&["def", "init", "my-own", "-t", type_, "--template-yaml", &web]);
         if ["policy", "workflow-step"].contains(&type_) {
-            yaml.fails(1, &["makes no objects", "leave out --template-yaml"]);
+            yaml.fails(1, &["begins components, traits and workloads", "leave out --template-yaml"]);
             continue;
         }
         let yaml = person.write(&format!("{type_}-yaml.cue"), yaml.ok().out);

@@ -55,7 +55,7 @@ fn text_of(args: &InitDefinition, objects: &[Document]) -> Result<String> {
         }
         (DefinitionType::Policy | DefinitionType::WorkflowStep, [_, ..]) => {
             let error = Error::user(format!(
-                "a {} makes no objects, so --template-yaml has nothing to give it",
+                "--template-yaml begins components, traits and workloads, and no {}",
                 type_.noun()
             ));
             return Err(error.hint("leave out --template-yaml, or choose --type component or trait").into());
@@ -105,9 +105,14 @@ parameter: {
 }
 ";
 const POLICY: &str = "\
+output: {
+	apiVersion: \"v1\"
+	kind:       \"ConfigMap\"
+	data: note: parameter.note
+}
 parameter: {
-	// +usage=What the policy does
-	enabled: *true | bool
+	// +usage=Text in the ConfigMap that the policy makes
+	note: string
 }
 ";
 const STEP: &str = "\
