@@ -4,22 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::write_2021::{done, sent, writing};
+use crate::write_2021::{done, sent, with_a_trait, writing};
 
 const APPS: &str = "/api/envs/testing/apps";
-const V1BETA1: &str = "core.oam.dev/v1beta1";
-
-/// The same, with a trait that has a number.
-async fn with_a_trait() -> Cluster {
-    let (cluster, _) = writing().await;
-    let template = "parameter: {text: string, times: *1 | int}\npatch: data: note: parameter.text\n";
-    let metadata = json!({"name": "note", "namespace": "vela-system"});
-    let spec = json!({"schematic": {"cue": {"template": template}}});
-    cluster
-        .create(json!({"apiVersion": V1BETA1, "kind": "TraitDefinition", "metadata": metadata, "spec": spec}))
-        .await;
-    cluster
-}
 
 fn flag(name: &str, value: &str) -> Value {
     json!({"name": name, "value": value})

@@ -331,8 +331,8 @@ async fn a_component_is_taken_out_of_its_application() {
     assert!(only_two(&cluster.json(&format!("{APPS}/pair")).await.1));
 }
 
-#[tokio::test]
-async fn a_trait_is_attached_and_detached() {
+/// The same, with a trait that has a number.
+pub(crate) async fn with_a_trait() -> Cluster {
     let (cluster, _) = writing().await;
     let template = "parameter: {text: string, times: *1 | int}\npatch: data: note: parameter.text\n";
     let metadata = json!({"name": "note", "namespace": "vela-system"});
@@ -340,6 +340,12 @@ async fn a_trait_is_attached_and_detached() {
     cluster
         .create(json!({"apiVersion": V1BETA1, "kind": "TraitDefinition", "metadata": metadata, "spec": spec}))
         .await;
+    cluster
+}
+
+#[tokio::test]
+async fn a_trait_is_attached_and_detached() {
+    let cluster = with_a_trait().await;
     let traits = format!("{APPS}/pair/components/one/traits");
     let note = |flags: Value| json!({"name": "note", "flags": flags});
     let flags = json!([{"name": "text", "value": "3"}, {"name": "times", "value": "3"}]);

@@ -214,7 +214,7 @@ async fn a_rollout_leaves_policies_that_make_objects_out() {
     limits(&cluster, "2").await;
     cluster.phase("shop", "running").await;
 
-    // One that was applied is told, and keeps what it has.
+    // An application that was applied before says so, and keeps its objects.
     cluster.patch(OAM, "Application", "shop", json!({"spec": rolled})).await;
     refused(&cluster, words).await;
     cluster.quiet().await;

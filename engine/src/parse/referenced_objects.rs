@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         }
         let is_empty = |field: &str| match given.get(field) {
             Some(Json::Array(all)) => all.is_empty(),
-            // What is no list is told as that.
+            // A value that is no list has a mistake of its own.
             given => given.is_none_or(Json::is_null),
         };
         if is_empty("objects") && is_empty("urls") {

@@ -71,7 +71,7 @@ impl SabotagedService {
         }
     }
 
-    /// Learns the uid of the Portal from what is said of it.
+    /// Learns the uid of the Portal from the answers about it.
     fn learn(&self, body: &Value) {
         let one = body["items"].as_array().and_then(|items| items.first()).unwrap_or(body);
         if one["metadata"]["uid"].is_string() {
